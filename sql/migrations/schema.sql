@@ -1,0 +1,2 @@
+-- Run by graphile-migrate before pending migrations; `headrace migrate` makes the schema by itself.
+create schema if not exists :SCHEMA;
