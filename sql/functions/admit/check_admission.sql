@@ -1,0 +1,31 @@
+create or replace function :SCHEMA.check_admission(
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer, lease_id text
+)
+returns text[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+begin
+  perform :SCHEMA.check_text('worker', worker, 255);
+  perform :SCHEMA.check_range('capacity', capacity, 0, 10000);
+  perform :SCHEMA.check_duration('lease_ms', lease_ms);
+  if quantum is not null then
+    perform :SCHEMA.check_range('quantum', quantum, 1, 10000);
+  end if;
+  if lease_id is not null then
+    perform :SCHEMA.check_text('lease_id', lease_id, 255);
+  end if;
+  if queues is null or cardinality(queues) > 1000 then
+    perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
+  end if;
+  queues := array(select distinct coalesce(nullif(q, ''), 'default') from unnest(queues) q order by 1);
+  perform :SCHEMA.check_text('queues', q, 255) from unnest(queues) q where octet_length(q) > 255;
+  return queues;
+end;
+$$;
+comment on function :SCHEMA.check_admission is
+  'Raises HR007 for arguments of admit outside their limits; returns the queues sorted, each once, the empty name as default.';
+revoke all on function :SCHEMA.check_admission from public;

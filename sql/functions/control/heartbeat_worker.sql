@@ -1,0 +1,51 @@
+create or replace function :SCHEMA.heartbeat_worker(
+  worker_id text,
+  incarnation text default '',
+  host text default '',
+  pid integer default 0,
+  queues text[] default '{}',
+  concurrency integer default 0,
+  inflight integer default 0,
+  polls bigint default 0,
+  empty_polls bigint default 0,
+  status text default 'running',
+  duties_active boolean default true
+)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_worker :SCHEMA.worker;
+begin
+  perform :SCHEMA.check_text('worker_id', heartbeat_worker.worker_id, 255);
+  perform :SCHEMA.check_text('incarnation', heartbeat_worker.incarnation, 255, true);
+  perform :SCHEMA.check_text('host', heartbeat_worker.host, 255, true);
+  perform :SCHEMA.check_text('status', heartbeat_worker.status, 255);
+  perform :SCHEMA.check_range('concurrency', heartbeat_worker.concurrency, 0, 2147483647);
+  perform :SCHEMA.check_range('inflight', heartbeat_worker.inflight, 0, 2147483647);
+  insert into :SCHEMA.worker as w (worker_id, incarnation, host, pid, queues, concurrency, started_at_ms, heartbeat_at_ms,
+    inflight, polls, empty_polls, status, duties_active)
+  values (heartbeat_worker.worker_id, heartbeat_worker.incarnation, heartbeat_worker.host, heartbeat_worker.pid,
+    heartbeat_worker.queues, heartbeat_worker.concurrency, v_now, v_now, heartbeat_worker.inflight,
+    heartbeat_worker.polls, heartbeat_worker.empty_polls, heartbeat_worker.status, heartbeat_worker.duties_active)
+  on conflict (worker_id) do update set
+    started_at_ms = case when w.incarnation = excluded.incarnation then w.started_at_ms else excluded.started_at_ms end,
+    command = case when w.command_incarnation = excluded.incarnation then w.command end,
+    command_incarnation = case when w.command_incarnation = excluded.incarnation then w.command_incarnation end,
+    incarnation = excluded.incarnation, host = excluded.host, pid = excluded.pid, queues = excluded.queues,
+    concurrency = excluded.concurrency, heartbeat_at_ms = excluded.heartbeat_at_ms, inflight = excluded.inflight,
+    polls = excluded.polls, empty_polls = excluded.empty_polls, status = excluded.status,
+    duties_active = excluded.duties_active
+  returning * into v_worker;
+  return v_worker.command;
+end;
+$$;
+comment on function :SCHEMA.heartbeat_worker is
+  'Says that a worker lives and how it fares, and returns the command that waits for this incarnation of it, or null. It '
+  'keeps no lease alive: only renew does. Errors: HR007.';
+revoke all on function :SCHEMA.heartbeat_worker from public;

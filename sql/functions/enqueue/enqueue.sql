@@ -1,0 +1,67 @@
+create or replace function :SCHEMA.enqueue(
+  kind text,
+  payload jsonb default '{}',
+  queue text default 'default',
+  partition_key text default '',
+  rate_class text default null,
+  rate_classes text[] default null,
+  priority integer default 0,
+  weight integer default 1,
+  scheduled_at timestamptz default null,
+  delay interval default null,
+  max_attempts integer default 25,
+  unique_key text default null,
+  unique_window interval default null,
+  unique_scope text default 'kind',
+  unique_replace text[] default null,
+  unique_debounce interval default null,
+  tags text[] default null,
+  headers jsonb default null,
+  retention interval default null,
+  timeout interval default null,
+  deadline timestamptz default null,
+  id text default null,
+  sticky_worker text default null,
+  pending boolean default false,
+  schema_version integer default 1
+)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  v_placed record;
+begin
+  select e.* into v_placed
+  from :SCHEMA.enqueue_many(json_build_array(jsonb_strip_nulls(jsonb_build_object(
+    'kind', kind,
+    'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
+    'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
+    'priority', priority, 'weight', weight,
+    'scheduled_at_ms', floor(extract(epoch from scheduled_at) * 1000)::bigint,
+    'delay_ms', :SCHEMA.interval_ms('delay', delay),
+    'max_attempts', max_attempts, 'unique_key', unique_key,
+    'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
+    'unique_scope', unique_scope, 'unique_replace', unique_replace,
+    'unique_debounce_ms', :SCHEMA.interval_ms('unique_debounce', unique_debounce),
+    'tags', tags,
+    'retention_ms', :SCHEMA.interval_ms('retention', retention),
+    'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
+    'deadline_ms', floor(extract(epoch from deadline) * 1000)::bigint,
+    'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
+    || jsonb_build_object('headers', headers)), 'report') e;
+  if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
+    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition, v_placed.existing_id,
+      v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
+  end if;
+  return coalesce(v_placed.existing_id, v_placed.id);
+end;
+$$;
+comment on function :SCHEMA.enqueue is
+  'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. Options by name, times '
+  'as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, '
+  'HR007 invalid.';
+revoke all on function :SCHEMA.enqueue from public;

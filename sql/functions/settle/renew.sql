@@ -1,0 +1,69 @@
+create or replace function :SCHEMA.renew(leases json, lease_ms bigint)
+returns setof text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_asked :SCHEMA.ack_input[];
+  v_held bigint[];
+  v_expires_ms bigint;
+  v_partly record;
+  v_lease_no bigint;
+begin
+  perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
+  v_asked := :SCHEMA.read_holders(leases);
+  -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
+  perform from :SCHEMA.lease l
+  where l.lease_no in (
+    select j.lease_no from unnest(v_asked) a join :SCHEMA.job j on j.key = a.key and j.fence = a.fence)
+  order by l.lease_no
+  for update;
+  v_held := array(
+    select j.key
+    from unnest(v_asked) a
+    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+  v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
+
+  for v_partly in
+    select l.lease_no, l.lease_id, l.worker, l.queue, l.partition_key, l.claimed_at_ms,
+      array_agg(j.key) filter (where j.key = any (v_held)) as keys,
+      bool_and(j.key = any (v_held)) as whole
+    from :SCHEMA.lease l
+    cross join lateral unnest(l.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
+    where l.lease_no in (select h.lease_no from :SCHEMA.job h where h.key = any (v_held))
+    group by l.lease_no
+  loop
+    if v_partly.whole then
+      update :SCHEMA.lease l
+      set expires_at_ms = v_expires_ms, keys = v_partly.keys
+      where l.lease_no = v_partly.lease_no;
+    else
+      -- Some jobs of the claim are not to be kept: those that are get a lease of their own.
+      insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
+        v_expires_ms, v_partly.keys)
+      returning lease_no into v_lease_no;
+      update :SCHEMA.job j
+      set lease_no = v_lease_no
+      where j.key = any (v_partly.keys) and j.lease_no = v_partly.lease_no;
+    end if;
+  end loop;
+  return query
+    select a.id from unnest(v_asked) a
+    where a.key is null or not a.key = any (v_held)
+    order by a.ord;
+end;
+$$;
+comment on function :SCHEMA.renew is
+  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the jobs that are no '
+  'longer held; it never fails because of those. A lease that has expired but was not reclaimed is revived. Errors: HR007.';
+revoke all on function :SCHEMA.renew from public;

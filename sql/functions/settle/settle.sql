@@ -1,0 +1,43 @@
+create or replace function :SCHEMA.settle(acks :SCHEMA.ack_input[])
+returns :SCHEMA.settled_job[]
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_settled :SCHEMA.settled_job[];
+  v_moved :SCHEMA.settled_job[];
+begin
+  -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
+  with gone as (
+    delete from :SCHEMA.job j
+    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
+    where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
+      and (a.outcome = 'revoke' or j.retention_ms is null)
+    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.priority,
+      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
+      j.weight, j.charged) as :SCHEMA.settled_job) as settled
+  )
+  select array_agg(g.settled) into v_settled from gone g;
+
+  if coalesce(cardinality(v_settled), 0) < cardinality(acks) then
+    v_moved := :SCHEMA.settle_in_place(acks);
+    v_settled := coalesce(v_settled, '{}') || coalesce(v_moved, '{}');
+  end if;
+  if v_settled <> '{}' then
+    perform :SCHEMA.after_settle(acks, v_settled);
+  end if;
+  return coalesce(v_settled, '{}');
+end;
+$$;
+comment on function :SCHEMA.settle is
+  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns those that did; '
+  'the others have written nothing. An expired lease that nobody reclaimed still counts: the work is done.';
+revoke all on function :SCHEMA.settle from public;

@@ -1,0 +1,42 @@
+create or replace function :SCHEMA.evict_retained(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_keys bigint[];
+  v_key bigint;
+  v_gone bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined'
+    order by j.evict_at_ms
+    limit max_rows
+    for update skip locked);
+  begin
+    return :SCHEMA.evict_jobs(v_keys);
+  exception when others then
+    foreach v_key in array v_keys loop
+      begin
+        v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
+        perform :SCHEMA.clear_sweep_error('evict_retained', v_key::text);
+      exception when others then
+        perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
+      end;
+    end loop;
+    return v_gone;
+  end;
+end;
+$$;
+comment on function :SCHEMA.evict_retained is
+  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that can''t be deleted is '
+  'left and named in sweep_error.';
+revoke all on function :SCHEMA.evict_retained from public;

@@ -1,0 +1,51 @@
+create or replace function :SCHEMA.janitor(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_day bigint := 86400000;
+  v_gone bigint := 0;
+  v_rows bigint;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  delete from :SCHEMA.throttle t where t.unique_key = any (array(
+    select o.unique_key from :SCHEMA.throttle o where o.expires_at_ms <= v_now
+    order by o.expires_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.effect e where e.effect_key = any (array(
+    select o.effect_key from :SCHEMA.effect o where o.at_ms < v_now - 30 * v_day
+    order by o.at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.queue_minute m where (m.queue, m.minute_ms) in (
+    select o.queue, o.minute_ms from :SCHEMA.queue_minute o where o.minute_ms < v_now - 30 * v_day
+    order by o.minute_ms limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.attempt a where a.no = any (array(
+    select o.no from :SCHEMA.attempt o
+    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j where j.key = o.job_key)
+    order by o.finished_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.worker w where w.worker_id = any (array(
+    select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
+    order by o.heartbeat_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
+  get diagnostics v_rows = row_count;
+  return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
+end;
+$$;
+comment on function :SCHEMA.janitor is
+  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
+  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, lines that stay empty.';
+revoke all on function :SCHEMA.janitor from public;

@@ -1,0 +1,42 @@
+create or replace function :SCHEMA.promote_due(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_keys bigint[];
+  v_key bigint;
+  v_moved bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms <= v_now
+    order by j.scheduled_at_ms, j.key
+    limit max_rows
+    for update skip locked);
+  begin
+    return :SCHEMA.promote_jobs(v_keys);
+  exception when others then
+    foreach v_key in array v_keys loop
+      begin
+        v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
+        perform :SCHEMA.clear_sweep_error('promote_due', v_key::text);
+      exception when others then
+        perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
+      end;
+    end loop;
+    return v_moved;
+  end;
+end;
+$$;
+comment on function :SCHEMA.promote_due is
+  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes workers. Returns how '
+  'many. A row that can''t be moved is left and named in sweep_error.';
+revoke all on function :SCHEMA.promote_due from public;

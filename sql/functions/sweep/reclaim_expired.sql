@@ -1,0 +1,57 @@
+create or replace function :SCHEMA.reclaim_expired(max_rows integer default 1000)
+returns table (id text, crash_attempt integer, quarantined boolean)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_leases bigint[];
+  v_keys bigint[];
+  v_key bigint;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  v_leases := array(
+    select l.lease_no from :SCHEMA.lease l
+    where l.expires_at_ms < v_now
+    order by l.expires_at_ms
+    limit max_rows
+    for update skip locked);
+  v_keys := array(
+    select j.key
+    from :SCHEMA.lease l
+    cross join lateral unnest(l.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
+    where l.lease_no = any (v_leases)
+    order by j.key
+    limit max_rows
+    for update of j skip locked);
+  begin
+    return query select * from :SCHEMA.lose_leases(v_keys);
+  exception when others then
+    -- One bad row must not hold up the others: one by one, and the one that fails is named.
+    foreach v_key in array v_keys loop
+      begin
+        return query select * from :SCHEMA.lose_leases(array[v_key]);
+        perform :SCHEMA.clear_sweep_error('reclaim_expired', v_key::text);
+      exception when others then
+        perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
+      end;
+    end loop;
+  end;
+  delete from :SCHEMA.lease l
+  where l.lease_no = any (v_leases)
+    and not exists (
+      select from unnest(l.keys) k(key) join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no);
+end;
+$$;
+comment on function :SCHEMA.reclaim_expired is
+  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable after a wait, or '
+  'quarantined at the third crash. Returns the jobs taken, each to one caller only. A row that can''t be moved is left, '
+  'named in sweep_error, and does not hold up the others.';
+revoke all on function :SCHEMA.reclaim_expired from public;

@@ -1,0 +1,1 @@
+-- The next migration is written here; see docs/contributing.md.
