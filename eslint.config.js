@@ -1,6 +1,21 @@
 import js from "@eslint/js";
 import tseslint from "typescript-eslint";
 
+// TypeScript knows these by itself.
+const nodeGlobals = Object.fromEntries(
+  [
+    "process",
+    "console",
+    "Buffer",
+    "URL",
+    "setTimeout",
+    "clearTimeout",
+    "setInterval",
+    "clearInterval",
+    "performance",
+  ].map((name) => [name, "readonly"]),
+);
+
 export default tseslint.config(
   { ignores: ["dist/", ".cache/", "node_modules/"] },
   js.configs.recommended,
@@ -36,7 +51,8 @@ export default tseslint.config(
     },
   },
   {
-    files: ["eslint.config.js"],
+    files: ["**/*.js", "**/*.mjs"],
     extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: { globals: nodeGlobals },
   },
 );

@@ -33,10 +33,13 @@ async function testFiles(): Promise<string[]> {
   ] as const) {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
-      if (entry.isFile() && entry.name.endsWith(ending)) found.push(relative(root, join(entry.parentPath, entry.name)));
+      if (entry.isFile() && entry.name.endsWith(ending))
+        found.push(relative(root, join(entry.parentPath, entry.name)));
     }
   }
-  return found.sort().filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)));
+  return found
+    .sort()
+    .filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)));
 }
 
 const files = await testFiles();

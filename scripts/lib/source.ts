@@ -12,6 +12,8 @@ export interface Source {
   readonly migrations: readonly Migration[];
   /** Included files whose committed text is not their present text. */
   readonly stale: readonly string[];
+  /** A committed file was edited by hand: its hash is not the hash of its text. */
+  readonly edited: boolean;
   /** Function files that no migration takes in. */
   readonly unused: readonly string[];
   /** current.sql holds a migration that is not committed. */
@@ -41,8 +43,11 @@ export async function readSource(): Promise<Source> {
   const folder = join(migrationsFolder, "committed");
   const names = (await readdir(folder).catch(() => [])).filter((name) => /^\d+.*\.sql$/.test(name)).sort();
   const bodies: { filename: string; body: string }[] = [];
+  let edited = false;
   for (const filename of names) {
-    const { body } = parseMigrationText(await readFile(join(folder, filename), "utf8"));
+    const { headers, body } = parseMigrationText(await readFile(join(folder, filename), "utf8"));
+    const previous = headers.get("Previous") ?? "-";
+    edited ||= migrationHash(body, previous === "-" ? null : previous) !== headers.get("Hash");
     bodies.push({ filename, body });
   }
   const current = await readFile(join(migrationsFolder, "current.sql"), "utf8").catch(() => "");
@@ -73,7 +78,12 @@ export async function readSource(): Promise<Source> {
     migrations.push({ version: Number(digits), name, filename, hash, previousHash, body: present });
   });
   const unused = files.filter((file) => !last.has(file));
-  return { migrations, stale: [...stale], unused, uncommitted };
+  return { migrations, stale: [...stale], edited, unused, uncommitted };
+}
+
+/** The text of all migrations, for whoever looks for definitions. */
+export async function sourceText(): Promise<string> {
+  return (await readSource()).migrations.map(({ body }) => body).join("\n");
 }
 
 function include(body: string, texts: ReadonlyMap<string, string>): string {

@@ -1,6 +1,7 @@
 /** A piece of SQL text. Together the tokens are the text. */
 export interface Token {
-  readonly kind: "blank" | "comment" | "string" | "dollar" | "quoted" | "placeholder" | "word" | "number" | "symbol";
+  readonly kind:
+    "blank" | "comment" | "string" | "dollar" | "quoted" | "placeholder" | "word" | "number" | "symbol";
   readonly text: string;
   readonly at: number;
 }
@@ -21,7 +22,7 @@ const patterns: readonly (readonly [Token["kind"], RegExp])[] = [
 /** Cuts SQL into tokens; a dollar-quoted body is one token, to be cut again by whoever knows what it holds. */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const token = blockComment(text, at) ?? match(text, at);
     tokens.push(token);
     at += token.text.length;

@@ -33,9 +33,9 @@ function transaction(migration: Migration, schema: SchemaName): string {
   return `
 -- ${filename}
 begin isolation level read committed;
-select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${pg.escapeLiteral(
-    `headrace migrate ${schema.name}`,
-  ).trimStart()}, 0));
+select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(${pg
+    .escapeLiteral(`headrace migrate ${schema.name}`)
+    .trimStart()}, 0));
 ${transactionSettings(60_000)}
 ${guard(version, schema)}
 ${fillPlaceholders(migration.body, schema).trimEnd()}

@@ -22,9 +22,12 @@ export async function readLedger(client: ClientBase, schema: SchemaName): Promis
     [schema.name],
   );
   if (tables.length === 0) return [];
-  const { rows } = await client.query<{ version: number; name: string; hash: string | null; applied_at: Date }>(
-    `select version, name, hash, applied_at from ${schema.identifier}.schema_migration order by version`,
-  );
+  const { rows } = await client.query<{
+    version: number;
+    name: string;
+    hash: string | null;
+    applied_at: Date;
+  }>(`select version, name, hash, applied_at from ${schema.identifier}.schema_migration order by version`);
   return rows.map((row) => ({
     version: row.version,
     name: row.name,

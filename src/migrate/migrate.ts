@@ -93,7 +93,9 @@ async function installedVersion(
   const ledger = await readLedger(client, schema);
   const differences = ledgerDifferences(ledger, migrations);
   if (differences.length > 0) {
-    throw new MigrationError(`schema ${schema.identifier} does not agree with the migrations`, { differences });
+    throw new MigrationError(`schema ${schema.identifier} does not agree with the migrations`, {
+      differences,
+    });
   }
   return ledger.at(-1)?.version ?? 0;
 }
@@ -132,7 +134,9 @@ async function lockSchema(client: ClientBase, schema: SchemaName): Promise<void>
 
 /** `create schema if not exists` asks for a right on the database even where the schema is there already. */
 async function createSchema(client: ClientBase, schema: SchemaName): Promise<void> {
-  const { rows } = await client.query("select from pg_catalog.pg_namespace where nspname = $1", [schema.name]);
+  const { rows } = await client.query("select from pg_catalog.pg_namespace where nspname = $1", [
+    schema.name,
+  ]);
   if (rows.length === 0) await client.query(`create schema ${schema.identifier}`);
 }
 

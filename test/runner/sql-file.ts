@@ -68,7 +68,8 @@ async function runTest(
           (error: unknown) => error,
         );
         if (failure !== undefined) {
-          const line = part.line + place(part.text, statement.at).line + lineInside(failure, statement.text) - 1;
+          const line =
+            part.line + place(part.text, statement.at).line + lineInside(failure, statement.text) - 1;
           return `${file}:${line}: ${describe(failure)}`;
         }
       }

@@ -62,7 +62,9 @@ export const migrateCommand: Command = {
 };
 
 function report(found: MigrationStatus, context: Context): number {
-  context.out(`schema ${found.schema}: version ${found.version} installed, this package brings ${found.shipped}\n`);
+  context.out(
+    `schema ${found.schema}: version ${found.version} installed, this package brings ${found.shipped}\n`,
+  );
   for (const { version, name, hash, appliedAt } of found.applied) {
     context.out(`  ${version} ${name} ${appliedAt.toISOString()} ${hash ?? "(hash not recorded)"}\n`);
   }

@@ -88,7 +88,12 @@ async function runs(native: string): Promise<boolean> {
 /** For a checkout under a folder that the server's user may not enter, such as /root. */
 async function copyToTemp(native: string, version: string): Promise<string> {
   const target = join(tmpdir(), `headrace-postgres-${version}-${process.getuid?.() ?? 0}`);
-  if (!(await access(target).then(() => true, () => false))) {
+  if (
+    !(await access(target).then(
+      () => true,
+      () => false,
+    ))
+  ) {
     const partial = `${target}.${process.pid}`;
     await cp(native, partial, { recursive: true, verbatimSymlinks: true });
     await chmod(partial, 0o755);

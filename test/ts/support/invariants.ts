@@ -8,5 +8,7 @@ export async function brokenInvariants(client: pg.ClientBase | pg.Pool): Promise
   const { rows } = await client.query<Record<string, unknown>>(
     `select * from ${escapeIdentifier(testSchema)}.verify_invariants()`,
   );
-  return rows.map((row) => JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)));
+  return rows.map((row) =>
+    JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
+  );
 }
