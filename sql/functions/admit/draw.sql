@@ -6,6 +6,7 @@ rows 100
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -14,13 +15,13 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
       d.rate_classes, d.weight, d.deadline_ms,
       row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
-      select j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
+      select j.ctid as tid, j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
         j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker

@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_fault text;
@@ -27,7 +28,7 @@ begin
       when octet_length(j.queue) > 255 then 'queue|is too long|at most 255 bytes'
       when octet_length(j.partition_key) > 255 then 'partition_key|is too long|at most 255 bytes'
       when cardinality(j.rate_classes) > 4 then 'rate_classes|has too many|at most 4'
-      when exists (select from unnest(j.rate_classes) c where c is null or octet_length(c) not between 1 and 255) then
+      when j.rate_classes is not null and exists (select from unnest(j.rate_classes) c where c is null or octet_length(c) not between 1 and 255) then
         'rate_classes|has a name of a wrong length|1..255 bytes each'
       when octet_length(j.sticky_worker) > 255 then 'sticky_worker|is too long|at most 255 bytes'
       when octet_length(j.fingerprint) not between 1 and 255 then 'fingerprint|has a wrong length|1..255 bytes'
@@ -49,7 +50,7 @@ begin
         'unique_replace|does not go with unique_window_ms|a unique_key without a window'
       when (j.unique_replace is not null or j.unique_debounce_ms is not null) and cardinality(jobs) > 1 then
         'unique_replace|needs a batch of one job|1 job'
-      when exists (select from unnest(j.unique_replace) f
+      when j.unique_replace is not null and exists (select from unnest(j.unique_replace) f
           where f is null or f not in ('payload', 'scheduled_at', 'priority', 'max_attempts')) then
         'unique_replace|has an unknown field|payload, scheduled_at, priority, max_attempts'
       when j.unique_debounce_ms is not null and (j.scheduled_at_ms is not null or j.delay_ms is not null) then
@@ -64,7 +65,7 @@ begin
       when j.tags is not null and (cardinality(j.tags) > 32 or exists (
           select from unnest(j.tags) t where t is null or t !~ '^[\x20-\x7e]{1,64}$')) then
         'tags|has too many or a bad one|at most 32, each 1..64 ASCII characters'
-      when (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags) then 'tags|names one twice|each once'
+      when j.tags is not null and (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags) then 'tags|names one twice|each once'
       when j.headers is not null and ((select count(*) from jsonb_object_keys(j.headers)) > 128
           or octet_length(j.headers::text) > 65536) then
         'headers|are too many or too long|at most 128 entries and 64 KiB'

@@ -41,7 +41,7 @@ begin
   into v_keys, v_lanes;
   perform :SCHEMA.open_lanes(v_lanes);
   return query
-    select j.ord, k.key, :SCHEMA.job_id(k.key, null), 'inserted', null::text, false, null::jsonb
+    select j.ord, k.key, 'j' || lpad(to_hex(k.key), 16, '0'), 'inserted', null::text, false, null::jsonb
     from unnest(v_keys) with ordinality k(key, n)
     join (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j on j.n = k.n;
 end;

@@ -5,6 +5,8 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   if entries is null then

@@ -4,8 +4,11 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:254bc4a6fe0b0e86c5d07678aec7e0652f84c714
+--! Hash: sha1:948a8adc3a116922f68286222a6f9ac4ae81be0e
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -15,7 +15,8 @@ create table :SCHEMA.job (
   state :SCHEMA.job_state not null,
   stage smallint not null generated always as (
     case
-      when state in ('pending', 'scheduled', 'retryable') then 0
+      when state = 'pending' then -1
+      when state in ('scheduled', 'retryable') then 0
       when state in ('available', 'running') then 1
       else 2
     end
@@ -58,8 +59,9 @@ create table :SCHEMA.job (
 
 create index job_line on :SCHEMA.job (queue, partition_key, sticky_worker, priority desc, scheduled_at_ms, key)
   where stage = 1;
-create index job_due on :SCHEMA.job (scheduled_at_ms, key) where stage = 0 and state <> 'pending';
+create index job_due on :SCHEMA.job (scheduled_at_ms, key) where stage = 0;
 create index job_waiting on :SCHEMA.job (queue, scheduled_at_ms, key) where stage = 0;
+create index job_pending on :SCHEMA.job (queue, key) where stage = -1;
 create index job_finished on :SCHEMA.job (queue, key) where stage = 2;
 create index job_evict on :SCHEMA.job (evict_at_ms) where stage = 2 and evict_at_ms is not null;
 create unique index job_id on :SCHEMA.job (id) where id is not null;
@@ -71,8 +73,8 @@ comment on table :SCHEMA.job is
   'One row a job, from enqueue to eviction. Instants are milliseconds since the epoch. Read it through the view jobs; '
   'write it through functions only.';
 comment on column :SCHEMA.job.key is 'Internal number; a job without an id of its own is called j + 16 hex digits of it.';
-comment on column :SCHEMA.job.stage is '0 waiting, 1 in line or running, 2 finished. The indexes look at it, so a claim, '
-  'which moves only available to running, touches no index.';
+comment on column :SCHEMA.job.stage is '-1 pending, 0 waiting for a time, 1 in line or running, 2 finished. The indexes look '
+  'at it and never at state, so a claim, which moves available to running, touches no index.';
 comment on column :SCHEMA.job.fence is 'Rises by one with each claim and never falls; a holder must show it.';
 comment on column :SCHEMA.job.lease_no is 'The lease that holds the job while it runs.';
 comment on column :SCHEMA.job.charged is 'Rate classes debited for the current attempt, each with the weight.';
@@ -151,6 +153,7 @@ create type :SCHEMA.lane_start as (
 comment on type :SCHEMA.lane_start is 'A line to draw from, and where to start in it.';
 
 create type :SCHEMA.candidate as (
+  tid tid,
   key bigint,
   lane_no bigint,
   queue text,
@@ -902,6 +905,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
   select case
     when job_key.id ~ '^j[0-9a-f]{16}$' then
@@ -921,6 +925,8 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   if entries is null then
@@ -1060,6 +1066,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_fault text;
@@ -1083,7 +1090,7 @@ begin
       when octet_length(j.queue) > 255 then 'queue|is too long|at most 255 bytes'
       when octet_length(j.partition_key) > 255 then 'partition_key|is too long|at most 255 bytes'
       when cardinality(j.rate_classes) > 4 then 'rate_classes|has too many|at most 4'
-      when exists (select from unnest(j.rate_classes) c where c is null or octet_length(c) not between 1 and 255) then
+      when j.rate_classes is not null and exists (select from unnest(j.rate_classes) c where c is null or octet_length(c) not between 1 and 255) then
         'rate_classes|has a name of a wrong length|1..255 bytes each'
       when octet_length(j.sticky_worker) > 255 then 'sticky_worker|is too long|at most 255 bytes'
       when octet_length(j.fingerprint) not between 1 and 255 then 'fingerprint|has a wrong length|1..255 bytes'
@@ -1105,7 +1112,7 @@ begin
         'unique_replace|does not go with unique_window_ms|a unique_key without a window'
       when (j.unique_replace is not null or j.unique_debounce_ms is not null) and cardinality(jobs) > 1 then
         'unique_replace|needs a batch of one job|1 job'
-      when exists (select from unnest(j.unique_replace) f
+      when j.unique_replace is not null and exists (select from unnest(j.unique_replace) f
           where f is null or f not in ('payload', 'scheduled_at', 'priority', 'max_attempts')) then
         'unique_replace|has an unknown field|payload, scheduled_at, priority, max_attempts'
       when j.unique_debounce_ms is not null and (j.scheduled_at_ms is not null or j.delay_ms is not null) then
@@ -1120,7 +1127,7 @@ begin
       when j.tags is not null and (cardinality(j.tags) > 32 or exists (
           select from unnest(j.tags) t where t is null or t !~ '^[\x20-\x7e]{1,64}$')) then
         'tags|has too many or a bad one|at most 32, each 1..64 ASCII characters'
-      when (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags) then 'tags|names one twice|each once'
+      when j.tags is not null and (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags) then 'tags|names one twice|each once'
       when j.headers is not null and ((select count(*) from jsonb_object_keys(j.headers)) > 128
           or octet_length(j.headers::text) > 65536) then
         'headers|are too many or too long|at most 128 entries and 64 KiB'
@@ -1383,6 +1390,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_fingerprint text := coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload));
@@ -1527,7 +1535,7 @@ begin
   into v_keys, v_lanes;
   perform :SCHEMA.open_lanes(v_lanes);
   return query
-    select j.ord, k.key, :SCHEMA.job_id(k.key, null), 'inserted', null::text, false, null::jsonb
+    select j.ord, k.key, 'j' || lpad(to_hex(k.key), 16, '0'), 'inserted', null::text, false, null::jsonb
     from unnest(v_keys) with ordinality k(key, n)
     join (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j on j.n = k.n;
 end;
@@ -1836,6 +1844,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1915,6 +1924,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -1985,6 +1995,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -1998,7 +2009,7 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.state <> 'pending'
+    where j.queue = q.queue and j.stage = 0
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   if v_next_ms > v_now or v_next_ms is null then
@@ -2010,7 +2021,7 @@ begin
     cross join lateral (
       select j.key
       from :SCHEMA.job j
-      where j.queue = q.queue and j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms <= v_now
+      where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms <= v_now
       order by j.scheduled_at_ms, j.key
       limit bring_due.most
       for update skip locked) d));
@@ -2019,7 +2030,7 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms > v_now
+    where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms > v_now
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   return v_next_ms;
@@ -2073,6 +2084,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2081,26 +2093,31 @@ as $$
 #variable_conflict use_column
 declare
   v_lease_no bigint;
-  v_keys bigint[] := array(select c.key from unnest(candidates) with ordinality c order by c.ordinality);
+  v_places tid[] := array(select c.tid from unnest(candidates) c);
 begin
   insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, at_ms, at_ms + lease_ms, v_keys)
+  values (claim_jobs.lease_id, claim_jobs.worker, at_ms, at_ms + lease_ms, array(select c.key from unnest(candidates) c))
   returning lease_no into v_lease_no;
+  -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
     with claimed as (
       update :SCHEMA.job j
       set state = 'running', fence = j.fence + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
-      where j.key = any (v_keys) and j.state = 'available'
-      returning j.*
+      from unnest(v_places) with ordinality c(tid, n)
+      where j.ctid = c.tid and j.state = 'available'
+      returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
+        j.max_attempts, j.payload, j.schema_version, j.headers, j.fence, j.weight, j.rate_classes, j.timeout_ms,
+        j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms
     )
-    select :SCHEMA.job_id(c.key, c.id), c.kind, c.queue, c.partition_key, c.priority, c.attempt, c.crash_attempt,
-      c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence, at_ms + lease_ms,
-      x.checkpoint, x.cursor, c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms,
-      c.scheduled_at_ms, null::jsonb, null::bigint
-    from unnest(v_keys) with ordinality k(key, n)
-    join claimed c on c.key = k.key
-    left join :SCHEMA.job_extra x on x.key = c.key and (c.attempt > 0 or c.fence > 1)
-    order by k.n;
+    select coalesce(c.id, 'j' || lpad(to_hex(c.key), 16, '0')), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
+      c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
+      at_ms + lease_ms,
+      case when c.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = c.key) end,
+      case when c.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = c.key) end,
+      c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms, c.scheduled_at_ms, null::jsonb,
+      null::bigint
+    from claimed c
+    order by c.n;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
@@ -2117,6 +2134,7 @@ rows 100
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2125,13 +2143,13 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
       d.rate_classes, d.weight, d.deadline_ms,
       row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
-      select j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
+      select j.ctid as tid, j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
         j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
@@ -2154,6 +2172,9 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -2301,8 +2322,11 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -2419,6 +2443,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
@@ -2446,6 +2471,8 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -2461,7 +2488,8 @@ begin
           when r.job_id ~ '^j[0-9a-f]{16}$' then ('x' || substr(r.job_id, 2))::bit(64)::bigint
           else (select j.key from :SCHEMA.job j where j.id = r.job_id)
         end,
-        r.lease_id, r.fence, r.outcome, :SCHEMA.cut_text(r.error, 8192), r.delay_ms, :SCHEMA.cut_logs(r.logs::jsonb),
+        r.lease_id, r.fence, r.outcome, case when r.error is not null then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
+        case when r.logs is not null then :SCHEMA.cut_logs(r.logs::jsonb) end,
         r.actual_weight, r.result_schema_version, decode(r.result_base64, 'base64')) as :SCHEMA.ack_input) order by r.ord)
     into v_acks
     from rows from (json_to_recordset(acks) as (
@@ -2471,29 +2499,32 @@ begin
   exception when data_exception or invalid_parameter_value then
     perform :SCHEMA.raise_invalid('acks', sqlerrm, 'objects of job_id, lease_id, fence, outcome and the like');
   end;
-  select a.ord, f.field, f.reason, f.bound into v_bad
-  from unnest(v_acks) a
-  cross join lateral (values
-    ('job_id', 'must be given', 'text', a.id is null),
-    ('lease_id', 'must be given', 'text', a.lease_id is null),
-    ('fence', 'must be given', 'a whole number', a.fence is null),
-    ('outcome', 'is unknown: ' || coalesce(left(a.outcome, 40), 'null'),
-      'success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale', coalesce(a.outcome, '') not in
-      ('success', 'retry', 'skip', 'revoke', 'snooze', 'rate_limited', 'undecodable', 'checkpoint_stale')),
-    ('delay_ms', 'is out of bounds', '0..10000 years', a.delay_ms not between 0 and 315576000000000),
-    ('delay_ms', 'is needed for a snooze', 'at least 1', a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1),
-    ('actual_weight', 'is out of bounds', '0..2147483647', a.actual_weight < 0),
-    ('result_schema_version', 'is out of bounds', 'at least 1', a.result_schema_version < 1),
-    ('result', 'goes with success only', 'success', a.result is not null and a.outcome <> 'success'),
-    ('result', 'is too long', 'at most 33554432 bytes', octet_length(a.result) > 33554432)
-  ) f(field, reason, bound, bad)
-  where f.bad and (a.outcome is distinct from 'success' or a.delay_ms is not null or a.actual_weight is not null
-    or a.result is not null or a.id is null or a.lease_id is null or a.fence is null)
-  order by a.ord
+  select f.ord, f.fault into v_bad
+  from (
+    select a.ord, case
+      when a.id is null then 'job_id|must be given|text'
+      when a.lease_id is null then 'lease_id|must be given|text'
+      when a.fence is null then 'fence|must be given|a whole number'
+      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze', 'rate_limited',
+          'undecodable', 'checkpoint_stale') then
+        'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
+        || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
+      when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
+      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1 then 'delay_ms|is needed for a snooze|at least 1'
+      when a.actual_weight < 0 then 'actual_weight|is out of bounds|0..2147483647'
+      when a.result_schema_version < 1 then 'result_schema_version|is out of bounds|at least 1'
+      when a.result is not null and a.outcome <> 'success' then 'result|goes with success only|success'
+      when octet_length(a.result) > 33554432 then 'result|is too long|at most 33554432 bytes'
+    end as fault
+    from unnest(v_acks) a
+  ) f
+  where f.fault is not null
+  order by f.ord
   limit 1;
   if found then
-    perform :SCHEMA.raise_invalid(v_bad.field,
-      v_bad.reason || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')' else '' end, v_bad.bound);
+    perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
+      split_part(v_bad.fault, '|', 2) || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')' else '' end,
+      split_part(v_bad.fault, '|', 3));
   end if;
   return coalesce(v_acks, '{}');
 end;
@@ -2539,19 +2570,22 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
 as $$
 #variable_conflict use_column
+declare
+  v_all text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'all');
+  v_none text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'none');
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome,
-    a.error, a.logs
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence,
+    s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
-    and (s.outcome <> 'success' or a.logs is not null
-      or exists (select from :SCHEMA.queue q where q.queue = s.queue and q.history = 'all'))
-    and not exists (select from :SCHEMA.queue q where q.queue = s.queue and q.history = 'none');
+    and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all))
+    and s.queue <> all (v_none);
   perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
 end;
 $$;
@@ -2584,6 +2618,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2655,6 +2690,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2700,6 +2736,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2821,6 +2858,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 declare
@@ -2845,6 +2883,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -2889,6 +2928,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set lock_timeout = '2s'
 as $$
 declare
@@ -2942,6 +2982,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
@@ -3022,6 +3063,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -3034,7 +3076,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms <= v_now
+    where j.stage = 0 and j.scheduled_at_ms <= v_now
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
@@ -3066,6 +3108,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 declare
@@ -3100,6 +3143,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -3179,6 +3223,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -3248,6 +3293,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_folded :SCHEMA.tally[];
@@ -3497,6 +3543,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -3524,6 +3571,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -3548,6 +3596,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
