@@ -26,7 +26,7 @@ begin
   with gone as (
     delete from :SCHEMA.lane_return r
     where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
-      and r.priority = v_lane.priority
+      and r.class_key = v_lane.class_key and r.priority = v_lane.priority
     returning r.at_ms, r.key
   )
   select s.at_ms, s.key into v_start_ms, v_start_key
@@ -38,7 +38,7 @@ begin
   select j.scheduled_at_ms, j.key into v_first_ms, v_first_key
   from :SCHEMA.job j
   where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-    and j.priority = v_lane.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
+    and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
     and j.state = 'available'
   order by j.scheduled_at_ms, j.key
   limit 1;

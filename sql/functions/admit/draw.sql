@@ -25,7 +25,7 @@ begin
         j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-        and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
+        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
       limit draw.per_lane

@@ -54,12 +54,12 @@ begin
     insert into :SCHEMA.job (
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
       payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers, tags,
-      sticky_worker, periodic_schedule_id, periodic_tick_ms)
+      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
       case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms, job.retention_ms,
-      job.headers, job.tags, job.sticky_worker, job.periodic_schedule_id, job.periodic_tick_ms)
+      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms)
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then
@@ -80,8 +80,8 @@ begin
       v_placed.disposition := 'inserted';
       insert into :SCHEMA.tally (queue, at_ms, arrived, depth) values (job.queue, place_named.at_ms, 1, 1);
       if v_state = 'available' then
-        perform :SCHEMA.open_lanes(array[cast(row(job.queue, job.partition_key, job.sticky_worker, job.priority, v_start_ms,
-          v_placed.key) as :SCHEMA.lane_entry)]);
+        perform :SCHEMA.open_lanes(array[cast(row(job.queue, job.partition_key, job.sticky_worker,
+          :SCHEMA.class_key(job.rate_classes), job.priority, v_start_ms, v_placed.key) as :SCHEMA.lane_entry)]);
       end if;
       return v_placed;
     end if;

@@ -37,7 +37,7 @@ begin
   where j.key = holder.key
   returning * into v_new;
   if v_new.state = 'available' then
-    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker, v_new.priority,
+    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker, v_new.class_key, v_new.priority,
       v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
   end if;
   return true;

@@ -19,24 +19,24 @@ begin
     where not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
-        and l.priority = j.priority)
+        and l.class_key = j.class_key and l.priority = j.priority)
     limit 100;
   return query
     select 'the gate looks at every job in line', :SCHEMA.job_id(j.key, j.id), 'the lane starts at ' || l.from_ms || ', ' || l.from_key
     from (
-      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.priority) o.* from :SCHEMA.lane o
-      order by o.queue, o.partition_key, o.sticky_worker, o.priority, o.no) l
+      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority) o.* from :SCHEMA.lane o
+      order by o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority, o.no) l
     cross join lateral (
       select o.* from :SCHEMA.job o
       where o.queue = l.queue and o.partition_key = l.partition_key and o.sticky_worker = l.sticky_worker
-        and o.priority = l.priority and o.stage = 1 and o.state = 'available'
+        and o.class_key = l.class_key and o.priority = l.priority and o.stage = 1 and o.state = 'available'
         and (o.scheduled_at_ms, o.key) < (l.from_ms, l.from_key)
       order by o.scheduled_at_ms, o.key
       limit 1) j
     where not exists (
       select from :SCHEMA.lane_return r
       where r.queue = l.queue and r.partition_key = l.partition_key and r.sticky_worker = l.sticky_worker
-        and r.priority = l.priority and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
+        and r.class_key = l.class_key and r.priority = l.priority and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
     limit 100;
   return query
     select 'the depth of a queue is the number of its unfinished jobs', d.queue, d.depth || ' counted, ' || c.jobs || ' there'

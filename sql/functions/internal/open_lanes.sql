@@ -13,20 +13,20 @@ begin
     return;
   end if;
   -- Only rows are added, none is locked: a producer that stays in its transaction stalls nobody.
-  insert into :SCHEMA.lane (queue, partition_key, sticky_worker, priority)
-  select e.queue, e.partition_key, e.sticky_worker, e.priority
+  insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority)
+  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority
   from unnest(entries) e
   where not exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.priority = e.priority and not l.dying);
-  insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, priority, at_ms, key)
-  select e.queue, e.partition_key, e.sticky_worker, e.priority, e.at_ms, e.key
+      and l.class_key = e.class_key and l.priority = e.priority and not l.dying);
+  insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
+  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
   from unnest(entries) e
   where exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
+      and l.class_key = e.class_key and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
   perform :SCHEMA.wake_workers((select array_agg(distinct e.queue) from unnest(entries) e));
 end;
 $$;

@@ -37,7 +37,7 @@ begin
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
+    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
     from unnest(settled) s
     where s.state = 'available'));
 end;

@@ -22,7 +22,7 @@ begin
     where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       and l.lease_no = j.lease_no and l.lease_id = a.lease_id
       and (a.outcome = 'revoke' or j.retention_ms is null)
-    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.priority,
+    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
       j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
       j.weight, j.charged) as :SCHEMA.settled_job) as settled
   )

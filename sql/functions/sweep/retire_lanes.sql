@@ -24,16 +24,16 @@ begin
     v_empty := not exists (
       select from :SCHEMA.job j
       where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-        and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
         and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
       and not exists (
         select from :SCHEMA.lane_return r
         where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.priority = v_lane.priority);
+          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
     if exists (
       select from :SCHEMA.lane o
       where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-        and o.sticky_worker = v_lane.sticky_worker and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
+        and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
     then
       delete from :SCHEMA.lane l where l.no = v_lane.no;
       v_gone := v_gone + 1;
@@ -46,11 +46,11 @@ begin
         delete from :SCHEMA.lane l where l.no = v_lane.no;
         delete from :SCHEMA.lane_return r
         where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.priority = v_lane.priority
+          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority
           and not exists (
             select from :SCHEMA.lane o
             where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-              and o.sticky_worker = v_lane.sticky_worker and o.priority = v_lane.priority);
+              and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority);
         v_gone := v_gone + 1;
       end if;
     else

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:948a8adc3a116922f68286222a6f9ac4ae81be0e
+--! Hash: sha1:959bdb5a845fbf12f5a4c47279118b1d3f0f3edb
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -47,6 +47,7 @@ create table :SCHEMA.job (
   headers jsonb,
   tags text[],
   sticky_worker text not null default '',
+  class_key text not null default '',
   periodic_schedule_id text,
   periodic_tick_ms bigint,
   finalized_at_ms bigint,
@@ -57,8 +58,8 @@ create table :SCHEMA.job (
   constraint job_periodic_origin check ((periodic_schedule_id is null) = (periodic_tick_ms is null))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 
-create index job_line on :SCHEMA.job (queue, partition_key, sticky_worker, priority desc, scheduled_at_ms, key)
-  where stage = 1;
+create index job_line on :SCHEMA.job
+  (queue, partition_key, sticky_worker, class_key, priority desc, scheduled_at_ms, key) where stage = 1;
 create index job_due on :SCHEMA.job (scheduled_at_ms, key) where stage = 0;
 create index job_waiting on :SCHEMA.job (queue, scheduled_at_ms, key) where stage = 0;
 create index job_pending on :SCHEMA.job (queue, key) where stage = -1;
@@ -80,6 +81,7 @@ comment on column :SCHEMA.job.lease_no is 'The lease that holds the job while it
 comment on column :SCHEMA.job.charged is 'Rate classes debited for the current attempt, each with the weight.';
 comment on column :SCHEMA.job.id is 'The id that the caller chose; null: derived from key.';
 comment on column :SCHEMA.job.fingerprint is 'Only where the caller supplied one; null: derived from kind and payload.';
+comment on column :SCHEMA.job.class_key is 'rate_classes as one text (class_key()): part of the line in which the job stands.';
 comment on column :SCHEMA.job.unique_key is 'Scoped key, held while the job is unfinished.';
 comment on column :SCHEMA.job.evict_at_ms is 'When a finished job may be evicted; null: never.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
@@ -132,6 +134,7 @@ create type :SCHEMA.lane_entry as (
   queue text,
   partition_key text,
   sticky_worker text,
+  class_key text,
   priority integer,
   at_ms bigint,
   key bigint
@@ -143,6 +146,7 @@ create type :SCHEMA.lane_start as (
   queue text,
   partition_key text,
   sticky_worker text,
+  class_key text,
   priority integer,
   served_at_ms bigint,
   start_ms bigint,
@@ -260,6 +264,7 @@ create type :SCHEMA.settled_job as (
   queue text,
   partition_key text,
   sticky_worker text,
+  class_key text,
   priority integer,
   scheduled_at_ms bigint,
   kind text,
@@ -296,6 +301,7 @@ create table :SCHEMA.lane (
   queue text not null,
   partition_key text not null,
   sticky_worker text not null,
+  class_key text not null,
   priority integer not null,
   from_ms bigint not null default -1,
   from_key bigint not null default -1,
@@ -310,11 +316,11 @@ create table :SCHEMA.lane (
   retire_stamp xid8,
   checked_at_ms bigint not null default 0
 ) with (fillfactor = 50);
-create index lane_line on :SCHEMA.lane (queue, partition_key, sticky_worker, priority, no);
+create index lane_line on :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority, no);
 create index lane_visit on :SCHEMA.lane (checked_at_ms);
 create index lane_rotation on :SCHEMA.lane (queue, served_at_ms, no);
 comment on table :SCHEMA.lane is
-  'A superset of the lines with jobs in them, one per queue, partition, sticky worker and priority, and where the gate '
+  'A superset of the lines with jobs in them, one per queue, partition, sticky worker, rate classes and priority, and where the gate '
   'starts to look in each: nothing before (from_ms, from_key) is available. A position reaches from_ms only after every '
   'transaction that might still put a job before it has ended (advance_lane). Producers add a line that they do not see, '
   'so a line may be there twice; the oldest row counts.';
@@ -324,13 +330,46 @@ create table :SCHEMA.lane_return (
   queue text not null,
   partition_key text not null,
   sticky_worker text not null,
+  class_key text not null,
   priority integer not null,
   at_ms bigint not null,
   key bigint not null
 );
-create index lane_return_lane on :SCHEMA.lane_return (queue, partition_key, sticky_worker, priority);
+create index lane_return_lane on :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority);
 comment on table :SCHEMA.lane_return is
   'Jobs that came into line before a remembered position; the gate starts there, and the next move of the lane takes the row.';
+
+create table :SCHEMA.rate_class (
+  name text primary key,
+  limit_per_window bigint not null check (limit_per_window >= 0),
+  window_ms bigint not null check (window_ms >= 1),
+  burst bigint not null check (burst >= 1),
+  paused boolean not null default false,
+  level numeric not null,
+  refilled_at_ms bigint not null,
+  deferred_until_ms bigint not null default 0
+) with (fillfactor = 50);
+comment on table :SCHEMA.rate_class is
+  'Token buckets of the whole fleet. A class without a row limits nothing.';
+comment on column :SCHEMA.rate_class.level is
+  'Tokens times window_ms as of refilled_at_ms: each millisecond adds limit_per_window, so no fraction is ever rounded away. '
+  'Below zero after an overdraft.';
+
+create table :SCHEMA.concurrency_limit (
+  name text primary key,
+  queue text not null unique,
+  max_concurrent integer not null check (max_concurrent >= 1),
+  on_saturated text not null check (on_saturated in ('queue', 'discard', 'cancel_incoming', 'cancel_running'))
+);
+comment on table :SCHEMA.concurrency_limit is
+  'How many jobs of each partition of a queue may run at once. They are counted from the leases, under a lock on this row.';
+
+create table :SCHEMA.queue_share (
+  queue text primary key,
+  position double precision not null
+) with (fillfactor = 50);
+comment on table :SCHEMA.queue_share is
+  'What each queue has had, divided by its weight, for claims over several queues: the one that is furthest behind is next.';
 
 create table :SCHEMA.partition (
   queue text not null,
@@ -625,6 +664,40 @@ comment on function :SCHEMA.now_ms is
   'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only tests have one.';
 revoke all on function :SCHEMA.now_ms from public;
 --! EndIncluded internal/now_ms.sql
+--! Included internal/class_key.sql
+create or replace function :SCHEMA.class_key(rate_classes text[])
+returns text
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select case coalesce(cardinality(rate_classes), 0)
+    when 0 then ''
+    when 1 then '=' || rate_classes[1]
+    else to_jsonb(rate_classes)::text
+  end;
+$$;
+comment on function :SCHEMA.class_key is 'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
+revoke all on function :SCHEMA.class_key from public;
+--! EndIncluded internal/class_key.sql
+--! Included internal/class_names.sql
+create or replace function :SCHEMA.class_names(class_key text)
+returns text[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when class_key = '' then '{}'::text[]
+    when class_key like '=%' then array[substr(class_key, 2)]
+    else array(select jsonb_array_elements_text(class_key::jsonb))
+  end;
+$$;
+comment on function :SCHEMA.class_names is 'The rate classes behind a class_key.';
+revoke all on function :SCHEMA.class_names from public;
+--! EndIncluded internal/class_names.sql
 --! Included internal/length_prefixed.sql
 create or replace function :SCHEMA.length_prefixed(bytes bytea)
 returns bytea
@@ -933,20 +1006,20 @@ begin
     return;
   end if;
   -- Only rows are added, none is locked: a producer that stays in its transaction stalls nobody.
-  insert into :SCHEMA.lane (queue, partition_key, sticky_worker, priority)
-  select e.queue, e.partition_key, e.sticky_worker, e.priority
+  insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority)
+  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority
   from unnest(entries) e
   where not exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.priority = e.priority and not l.dying);
-  insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, priority, at_ms, key)
-  select e.queue, e.partition_key, e.sticky_worker, e.priority, e.at_ms, e.key
+      and l.class_key = e.class_key and l.priority = e.priority and not l.dying);
+  insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
+  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
   from unnest(entries) e
   where exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
+      and l.class_key = e.class_key and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
   perform :SCHEMA.wake_workers((select array_agg(distinct e.queue) from unnest(entries) e));
 end;
 $$;
@@ -1439,12 +1512,12 @@ begin
     insert into :SCHEMA.job (
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
       payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers, tags,
-      sticky_worker, periodic_schedule_id, periodic_tick_ms)
+      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
       case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms, job.retention_ms,
-      job.headers, job.tags, job.sticky_worker, job.periodic_schedule_id, job.periodic_tick_ms)
+      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms)
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then
@@ -1465,8 +1538,8 @@ begin
       v_placed.disposition := 'inserted';
       insert into :SCHEMA.tally (queue, at_ms, arrived, depth) values (job.queue, place_named.at_ms, 1, 1);
       if v_state = 'available' then
-        perform :SCHEMA.open_lanes(array[cast(row(job.queue, job.partition_key, job.sticky_worker, job.priority, v_start_ms,
-          v_placed.key) as :SCHEMA.lane_entry)]);
+        perform :SCHEMA.open_lanes(array[cast(row(job.queue, job.partition_key, job.sticky_worker,
+          :SCHEMA.class_key(job.rate_classes), job.priority, v_start_ms, v_placed.key) as :SCHEMA.lane_entry)]);
       end if;
       return v_placed;
     end if;
@@ -1508,30 +1581,31 @@ begin
     insert into :SCHEMA.job (
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      periodic_schedule_id, periodic_tick_ms)
+      class_key, periodic_schedule_id, periodic_tick_ms)
     select
       cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled' else 'available' end
         as :SCHEMA.job_state),
       j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue, j.partition_key,
       j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms, j.headers, j.tags,
-      j.sticky_worker, j.periodic_schedule_id, j.periodic_tick_ms
+      j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
+      j.periodic_schedule_id, j.periodic_tick_ms
     from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
     order by j.ord
-    returning key, state, queue, partition_key, sticky_worker, priority, scheduled_at_ms
+    returning key, state, queue, partition_key, sticky_worker, class_key, priority, scheduled_at_ms
   ), counted as (
     insert into :SCHEMA.tally (queue, at_ms, arrived, depth)
     select p.queue, place_plain.at_ms, count(*), count(*) from placed p group by p.queue
   )
   select
     (select array_agg(p.key order by p.key) from placed p),
-    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
+    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
      from (
-       select p.queue, p.partition_key, p.sticky_worker, p.priority, min(p.scheduled_at_ms) as at_ms, min(p.key) as key
+       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, min(p.scheduled_at_ms) as at_ms, min(p.key) as key
        from placed p
        where p.state = 'available'
-       group by p.queue, p.partition_key, p.sticky_worker, p.priority) e)
+       group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority) e)
   into v_keys, v_lanes;
   perform :SCHEMA.open_lanes(v_lanes);
   return query
@@ -1778,7 +1852,7 @@ begin
   where j.key = holder.key
   returning * into v_new;
   if v_new.state = 'available' then
-    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker, v_new.priority,
+    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker, v_new.class_key, v_new.priority,
       v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
   end if;
   return true;
@@ -1945,7 +2019,7 @@ begin
   with gone as (
     delete from :SCHEMA.lane_return r
     where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
-      and r.priority = v_lane.priority
+      and r.class_key = v_lane.class_key and r.priority = v_lane.priority
     returning r.at_ms, r.key
   )
   select s.at_ms, s.key into v_start_ms, v_start_key
@@ -1957,7 +2031,7 @@ begin
   select j.scheduled_at_ms, j.key into v_first_ms, v_first_key
   from :SCHEMA.job j
   where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-    and j.priority = v_lane.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
+    and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
     and j.state = 'available'
   order by j.scheduled_at_ms, j.key
   limit 1;
@@ -2153,7 +2227,7 @@ begin
         j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-        and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
+        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
       limit draw.per_lane
@@ -2191,15 +2265,15 @@ begin
       limit lanes_of.most) l
     group by l.queue, l.partition_key
   ), lanes as (
-    select distinct on (l.queue, l.partition_key, l.sticky_worker, l.priority)
-      l.no, l.queue, l.partition_key, l.sticky_worker, l.priority, l.from_ms, l.from_key, l.tip_key, l.moved_at_ms,
+    select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
+      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key, l.tip_key, l.moved_at_ms,
       p.served_at_ms
     from picked p
     join :SCHEMA.lane l on l.queue = p.queue and l.partition_key = p.partition_key
       and l.sticky_worker in ('', lanes_of.worker)
-    order by l.queue, l.partition_key, l.sticky_worker, l.priority, l.no
+    order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.priority, l.served_at_ms,
+  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
       coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms) as :SCHEMA.lane_start)
     order by l.served_at_ms, l.priority desc, l.no)
   into v_lanes
@@ -2208,7 +2282,7 @@ begin
     select t.at_ms, t.key
     from :SCHEMA.lane_return t
     where t.queue = l.queue and t.partition_key = l.partition_key and t.sticky_worker = l.sticky_worker
-      and t.priority = l.priority and (t.at_ms, t.key) < (l.from_ms, l.from_key)
+      and t.class_key = l.class_key and t.priority = l.priority and (t.at_ms, t.key) < (l.from_ms, l.from_key)
     order by t.at_ms, t.key
     limit 1) r on true;
   return v_lanes;
@@ -2355,7 +2429,7 @@ begin
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
+    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
     from unnest(settled) s
     where s.state = 'available'));
 end;
@@ -2707,7 +2781,7 @@ begin
     where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       and l.lease_no = j.lease_no and l.lease_id = a.lease_id
       and (a.outcome = 'revoke' or j.retention_ms is null)
-    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.priority,
+    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
       j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
       j.weight, j.charged) as :SCHEMA.settled_job) as settled
   )
@@ -2775,7 +2849,7 @@ begin
     where j.key = n.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       and l.lease_no = j.lease_no and l.lease_id = a.lease_id
       and (a.outcome <> 'success' or j.retention_ms is not null)
-    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.priority,
+    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
       j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no, l.queue is not null,
       j.weight, n.charged) as :SCHEMA.settled_job) as settled
   )
@@ -3119,15 +3193,15 @@ begin
     update :SCHEMA.job j
     set state = 'available'
     where j.key = any (keys) and j.state in ('scheduled', 'retryable')
-    returning j.key, j.queue, j.partition_key, j.sticky_worker, j.priority, j.scheduled_at_ms
+    returning j.key, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms
   )
-  select sum(e.n), array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
+  select sum(e.n), array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
   into v_moved, v_lanes
   from (
-    select m.queue, m.partition_key, m.sticky_worker, m.priority, min(m.scheduled_at_ms) as at_ms, min(m.key) as key,
+    select m.queue, m.partition_key, m.sticky_worker, m.class_key, m.priority, min(m.scheduled_at_ms) as at_ms, min(m.key) as key,
       count(*) as n
     from moved m
-    group by m.queue, m.partition_key, m.sticky_worker, m.priority) e;
+    group by m.queue, m.partition_key, m.sticky_worker, m.class_key, m.priority) e;
   perform :SCHEMA.open_lanes(v_lanes);
   return coalesce(v_moved, 0);
 end;
@@ -3242,16 +3316,16 @@ begin
     v_empty := not exists (
       select from :SCHEMA.job j
       where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-        and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
         and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
       and not exists (
         select from :SCHEMA.lane_return r
         where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.priority = v_lane.priority);
+          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
     if exists (
       select from :SCHEMA.lane o
       where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-        and o.sticky_worker = v_lane.sticky_worker and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
+        and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
     then
       delete from :SCHEMA.lane l where l.no = v_lane.no;
       v_gone := v_gone + 1;
@@ -3264,11 +3338,11 @@ begin
         delete from :SCHEMA.lane l where l.no = v_lane.no;
         delete from :SCHEMA.lane_return r
         where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.priority = v_lane.priority
+          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority
           and not exists (
             select from :SCHEMA.lane o
             where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-              and o.sticky_worker = v_lane.sticky_worker and o.priority = v_lane.priority);
+              and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority);
         v_gone := v_gone + 1;
       end if;
     else
@@ -3706,24 +3780,24 @@ begin
     where not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
-        and l.priority = j.priority)
+        and l.class_key = j.class_key and l.priority = j.priority)
     limit 100;
   return query
     select 'the gate looks at every job in line', :SCHEMA.job_id(j.key, j.id), 'the lane starts at ' || l.from_ms || ', ' || l.from_key
     from (
-      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.priority) o.* from :SCHEMA.lane o
-      order by o.queue, o.partition_key, o.sticky_worker, o.priority, o.no) l
+      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority) o.* from :SCHEMA.lane o
+      order by o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority, o.no) l
     cross join lateral (
       select o.* from :SCHEMA.job o
       where o.queue = l.queue and o.partition_key = l.partition_key and o.sticky_worker = l.sticky_worker
-        and o.priority = l.priority and o.stage = 1 and o.state = 'available'
+        and o.class_key = l.class_key and o.priority = l.priority and o.stage = 1 and o.state = 'available'
         and (o.scheduled_at_ms, o.key) < (l.from_ms, l.from_key)
       order by o.scheduled_at_ms, o.key
       limit 1) j
     where not exists (
       select from :SCHEMA.lane_return r
       where r.queue = l.queue and r.partition_key = l.partition_key and r.sticky_worker = l.sticky_worker
-        and r.priority = l.priority and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
+        and r.class_key = l.class_key and r.priority = l.priority and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
     limit 100;
   return query
     select 'the depth of a queue is the number of its unfinished jobs', d.queue, d.depth || ' counted, ' || c.jobs || ' there'
