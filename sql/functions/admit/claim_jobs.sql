@@ -27,8 +27,9 @@ begin
       where j.key = any (v_keys) and j.state = 'available'
       returning j.*
     )
-    select :SCHEMA.job_id(c.key, c.id), c.kind, c.queue, c.partition_key, c.priority, c.attempt, c.crash_attempt,
-      c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence, at_ms + lease_ms,
+    select :SCHEMA.job_id(c.key, c.id), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
+      c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
+        at_ms + lease_ms,
       x.checkpoint, x.cursor, c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms,
       c.scheduled_at_ms, null::jsonb, null::bigint
     from unnest(v_keys) with ordinality k(key, n)
@@ -38,6 +39,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
-  'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns the claims in '
-  'the order drawn.';
+  'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns '
+  'the claims in the order drawn.';
 revoke all on function :SCHEMA.claim_jobs from public;

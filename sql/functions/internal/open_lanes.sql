@@ -29,6 +29,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.open_lanes is
-  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already past the job, and a '
-  'wake-up. Call it after the jobs are written: advance_lane relies on that order.';
+  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already '
+  'past the job, and a wake-up. Call it after the jobs are written: advance_lane relies on that order.';
 revoke all on function :SCHEMA.open_lanes from public;

@@ -11,8 +11,8 @@ as $$
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome,
-    a.error, a.logs
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end,
+    s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
@@ -23,6 +23,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
-  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Snoozes, hand-backs and '
-  'revokes leave none.';
+  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Snoozes, '
+  'hand-backs and revokes leave none.';
 revoke all on function :SCHEMA.record_attempts from public;

@@ -18,5 +18,6 @@ begin
   return v_gone;
 end;
 $$;
-comment on function :SCHEMA.evict_jobs is 'Deletes finished jobs, which the caller has found and locked, with what belongs to them.';
+comment on function :SCHEMA.evict_jobs is
+  'Deletes finished jobs, which the caller has found and locked, with what belongs to them.';
 revoke all on function :SCHEMA.evict_jobs from public;
