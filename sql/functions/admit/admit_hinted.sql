@@ -1,12 +1,12 @@
 create or replace function :SCHEMA.admit_hinted(
-  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null,
-    lease_id text default null
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null, lease_id text default null
 )
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -45,20 +45,17 @@ begin
     v_chosen := v_chosen || v_drawn;
     v_taken := array(select c.key from unnest(v_chosen) c);
     exit when quantum is not null;
-    -- Whoever gave less than it was asked for has nothing left; what is left of the capacity goes to the
-    -- others.
+    -- Whoever gave less than it was asked for has nothing left; what is left of the capacity goes to the others.
     v_lanes := array(
       select l from unnest(v_lanes) l
-      where (select count(*) from unnest(v_drawn) d where d.queue = l.queue
-        and d.partition_key = l.partition_key)
+      where (select count(*) from unnest(v_drawn) d where d.queue = l.queue and d.partition_key = l.partition_key)
         >= v_per_lane);
   end loop;
 
   v_now := :SCHEMA.now_ms();
   if v_chosen <> '{}' then
     return query
-      select * from :SCHEMA.claim_jobs(v_chosen, worker, coalesce(lease_id, gen_random_uuid()::text),
-        lease_ms, v_now);
+      select * from :SCHEMA.claim_jobs(v_chosen, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms, v_now);
     for v_lane in
       select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
       from unnest(v_chosen) c
@@ -77,7 +74,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
-  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
-  'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  '(null: none waits for a time).';
+  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how many candidates '
+  'were held back for which reason, and in next_due_ms when the next waiting job falls due (null: none waits for a time).';
 revoke all on function :SCHEMA.admit_hinted from public;

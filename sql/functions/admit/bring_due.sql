@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -18,7 +19,7 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.state <> 'pending'
+    where j.queue = q.queue and j.stage = 0
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   if v_next_ms > v_now or v_next_ms is null then
@@ -30,7 +31,7 @@ begin
     cross join lateral (
       select j.key
       from :SCHEMA.job j
-      where j.queue = q.queue and j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms <= v_now
+      where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms <= v_now
       order by j.scheduled_at_ms, j.key
       limit bring_due.most
       for update skip locked) d));
@@ -39,13 +40,13 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms > v_now
+    where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms > v_now
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   return v_next_ms;
 end;
 $$;
 comment on function :SCHEMA.bring_due is
-  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; '
-  'returns when the next one falls due, in ms, null where none waits for a time.';
+  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; returns when the '
+  'next one falls due, in ms, null where none waits for a time.';
 revoke all on function :SCHEMA.bring_due from public;

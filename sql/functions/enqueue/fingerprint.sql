@@ -10,6 +10,6 @@ as $$
     || :SCHEMA.length_prefixed(fingerprint.payload)), 1, 16), 'hex');
 $$;
 comment on function :SCHEMA.fingerprint is
-  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and '
-  'payload, each behind its length (32 bits, little endian).';
+  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and payload, each behind '
+  'its length (32 bits, little endian).';
 revoke all on function :SCHEMA.fingerprint from public;

@@ -6,8 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   select exists (
-    select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined',
-      'backpressure'));
+    select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined', 'backpressure'));
 $$;
 comment on function :SCHEMA.has_refusal is 'Whether one of the jobs was refused, and with it its batch.';
 revoke all on function :SCHEMA.has_refusal from public;

@@ -22,6 +22,5 @@ begin
 end;
 $$;
 comment on function :SCHEMA.counts is
-  'Jobs per state, of one queue or of all: exact up to 50,000 jobs looked at, beyond that approximate says '
-  'so.';
+  'Jobs per state, of one queue or of all: exact up to 50,000 jobs looked at, beyond that approximate says so.';
 revoke all on function :SCHEMA.counts from public;

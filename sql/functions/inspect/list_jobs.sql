@@ -1,11 +1,11 @@
-create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null,
-  max_rows integer default 50)
+create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null, max_rows integer default 50)
 returns setof :SCHEMA.job_summary
 language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -20,12 +20,11 @@ begin
   end if;
   v_before := coalesce(cursor::bigint, 9223372036854775807);
   select k into v_unknown from jsonb_object_keys(filter) k
-  where k not in ('queue', 'state', 'kind', 'kind_prefix', 'partition_key', 'id', 'fingerprint', 'rate_class',
-    'priority', 'tags_all', 'tags_any')
+  where k not in ('queue', 'state', 'kind', 'kind_prefix', 'partition_key', 'id', 'fingerprint', 'rate_class', 'priority',
+    'tags_all', 'tags_any')
   limit 1;
   if found then
-    perform :SCHEMA.raise_invalid('filter', 'has an unknown field: ' || v_unknown,
-      'queue, state, kind, kind_prefix, '
+    perform :SCHEMA.raise_invalid('filter', 'has an unknown field: ' || v_unknown, 'queue, state, kind, kind_prefix, '
       'partition_key, id, fingerprint, rate_class, priority, tags_all, tags_any');
   end if;
   return query
@@ -43,10 +42,8 @@ begin
         and (not filter ? 'id' or :SCHEMA.job_id(e.key, e.id) = filter ->> 'id')
         and (not filter ? 'priority' or e.priority = (filter ->> 'priority')::integer)
         and (not filter ? 'rate_class' or filter ->> 'rate_class' = any (e.rate_classes))
-        and (not filter ? 'tags_all' or e.tags @> array(select
-          jsonb_array_elements_text(filter -> 'tags_all')))
-        and (not filter ? 'tags_any' or e.tags && array(select
-          jsonb_array_elements_text(filter -> 'tags_any')))
+        and (not filter ? 'tags_all' or e.tags @> array(select jsonb_array_elements_text(filter -> 'tags_all')))
+        and (not filter ? 'tags_any' or e.tags && array(select jsonb_array_elements_text(filter -> 'tags_any')))
         and (not filter ? 'fingerprint'
           or coalesce(e.fingerprint, :SCHEMA.fingerprint(e.kind, e.payload)) = filter ->> 'fingerprint')
       order by e.key desc
@@ -57,6 +54,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.list_jobs is
-  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the '
-  'cursor of the last row. Errors: HR007.';
+  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the cursor of the '
+  'last row. Errors: HR007.';
 revoke all on function :SCHEMA.list_jobs from public;

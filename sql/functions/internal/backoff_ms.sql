@@ -7,6 +7,5 @@ set search_path = pg_catalog, pg_temp
 as $$
   select least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
 $$;
-comment on function :SCHEMA.backoff_ms is
-  'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
+comment on function :SCHEMA.backoff_ms is 'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
 revoke all on function :SCHEMA.backoff_ms from public;

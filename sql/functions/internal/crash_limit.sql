@@ -7,6 +7,5 @@ set search_path = pg_catalog, pg_temp
 as $$
   select 3;
 $$;
-comment on function :SCHEMA.crash_limit is
-  'How many workers a job may take down before its content is quarantined.';
+comment on function :SCHEMA.crash_limit is 'How many workers a job may take down before its content is quarantined.';
 revoke all on function :SCHEMA.crash_limit from public;

@@ -5,6 +5,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
   select case
     when job_key.id ~ '^j[0-9a-f]{16}$' then

@@ -9,6 +9,5 @@ as $$
     + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0);
 $$;
 comment on function :SCHEMA.now_ms is
-  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only '
-  'tests have one.';
+  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only tests have one.';
 revoke all on function :SCHEMA.now_ms from public;

@@ -1,5 +1,4 @@
-create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}',
-  hint text default '')
+create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}', hint text default '')
 returns void
 language plpgsql
 stable
@@ -15,6 +14,5 @@ begin
 end;
 $$;
 comment on function :SCHEMA.raise_error is
-  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place '
-  'that raises.';
+  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place that raises.';
 revoke all on function :SCHEMA.raise_error from public;

@@ -4,8 +4,11 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -21,8 +24,7 @@ begin
   delete from :SCHEMA.job_extra x
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
-    delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s
-      where s.own_lease);
+    delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
   end if;
   if exists (select from unnest(acks) a where a.result is not null) then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
@@ -35,13 +37,11 @@ begin
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.priority, s.scheduled_at_ms,
-      s.key) as :SCHEMA.lane_entry))
+    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
     from unnest(settled) s
     where s.state = 'available'));
 end;
 $$;
 comment on function :SCHEMA.after_settle is
-  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into '
-  'line.';
+  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into line.';
 revoke all on function :SCHEMA.after_settle from public;

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
@@ -20,6 +21,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.hold is
-  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or '
-  'fence no longer holds it.';
+  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or fence no longer '
+  'holds it.';
 revoke all on function :SCHEMA.hold from public;

@@ -6,23 +6,26 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
 as $$
 #variable_conflict use_column
+declare
+  v_all text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'all');
+  v_none text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'none');
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end,
-    s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence,
+    s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
-    and (s.outcome <> 'success' or a.logs is not null
-      or exists (select from :SCHEMA.queue q where q.queue = s.queue and q.history = 'all'))
-    and not exists (select from :SCHEMA.queue q where q.queue = s.queue and q.history = 'none');
+    and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all))
+    and s.queue <> all (v_none);
   perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
-  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Snoozes, '
-  'hand-backs and revokes leave none.';
+  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Snoozes, hand-backs and '
+  'revokes leave none.';
 revoke all on function :SCHEMA.record_attempts from public;

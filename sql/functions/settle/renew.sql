@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -19,8 +20,7 @@ declare
 begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
-  -- The leases are locked first and read in a statement of its own, which sees what was done to them
-  -- meanwhile.
+  -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
   perform from :SCHEMA.lease l
   where l.lease_no in (
     select j.lease_no from unnest(v_asked) a join :SCHEMA.job j on j.key = a.key and j.fence = a.fence)
@@ -29,8 +29,7 @@ begin
   v_held := array(
     select j.key
     from unnest(v_asked) a
-    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence
-      and (j.id is null or j.id = a.id)
+    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
     join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
@@ -51,8 +50,8 @@ begin
     else
       -- Some jobs of the claim are not to be kept: those that are get a lease of their own.
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key,
-        v_partly.claimed_at_ms, v_expires_ms, v_partly.keys)
+      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
+        v_expires_ms, v_partly.keys)
       returning lease_no into v_lease_no;
       update :SCHEMA.job j
       set lease_no = v_lease_no
@@ -66,7 +65,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.renew is
-  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the '
-  'jobs that are no longer held; it never fails because of those. A lease that has expired but was not '
-  'reclaimed is revived. Errors: HR007.';
+  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the jobs that are no '
+  'longer held; it never fails because of those. A lease that has expired but was not reclaimed is revived. Errors: HR007.';
 revoke all on function :SCHEMA.renew from public;

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -17,14 +18,12 @@ begin
   -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
   with gone as (
     delete from :SCHEMA.job j
-    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a,
-      :SCHEMA.lease l
+    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
     where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       and l.lease_no = j.lease_no and l.lease_id = a.lease_id
       and (a.outcome = 'revoke' or j.retention_ms is null)
-    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker,
-      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no,
-        l.queue is not null,
+    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
+      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
       j.weight, j.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(g.settled) into v_settled from gone g;
@@ -40,7 +39,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle is
-  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns '
-  'those that did; the others have written nothing. An expired lease that nobody reclaimed still counts: the '
-  'work is done.';
+  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns those that did; '
+  'the others have written nothing. An expired lease that nobody reclaimed still counts: the work is done.';
 revoke all on function :SCHEMA.settle from public;

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -19,8 +20,7 @@ begin
     set state = n.state,
       attempt = case when a.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
-        when n.state = 'retryable' then v_now + coalesce(a.delay_ms,
-          :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+        when n.state = 'retryable' then v_now + coalesce(a.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
         when n.state = 'scheduled' then v_now + a.delay_ms
         else j.scheduled_at_ms
       end,
@@ -44,9 +44,8 @@ begin
     where j.key = n.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       and l.lease_no = j.lease_no and l.lease_id = a.lease_id
       and (a.outcome <> 'success' or j.retention_ms is not null)
-    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker,
-      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no,
-        l.queue is not null,
+    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
+      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no, l.queue is not null,
       j.weight, n.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
@@ -54,6 +53,5 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle_in_place is
-  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended '
-  'badly.';
+  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended badly.';
 revoke all on function :SCHEMA.settle_in_place from public;

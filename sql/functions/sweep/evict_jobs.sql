@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 declare
@@ -18,6 +19,5 @@ begin
   return v_gone;
 end;
 $$;
-comment on function :SCHEMA.evict_jobs is
-  'Deletes finished jobs, which the caller has found and locked, with what belongs to them.';
+comment on function :SCHEMA.evict_jobs is 'Deletes finished jobs, which the caller has found and locked, with what belongs to them.';
 revoke all on function :SCHEMA.evict_jobs from public;

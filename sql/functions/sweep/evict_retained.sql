@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -37,6 +38,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
-  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
-  'can''t be deleted is left and named in sweep_error.';
+  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that can''t be deleted is '
+  'left and named in sweep_error.';
 revoke all on function :SCHEMA.evict_retained from public;

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set lock_timeout = '2s'
 as $$
 declare
@@ -31,8 +32,7 @@ begin
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.attempt a where a.no = any (array(
     select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
-      where j.key = o.job_key)
+    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j where j.key = o.job_key)
     order by o.finished_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
@@ -47,7 +47,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.janitor is
-  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and '
-  'counts per minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, '
-  'lines that stay empty.';
+  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
+  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;

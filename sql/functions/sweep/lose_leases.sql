@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
@@ -14,8 +15,8 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker,
-    j.claimed_at_ms, v_now, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
+    'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
@@ -28,8 +29,7 @@ begin
 
   with lost as (
     update :SCHEMA.job j
-    set state = cast(case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then 'retryable'
-      else 'quarantined' end
+    set state = cast(case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then 'retryable' else 'quarantined' end
         as :SCHEMA.job_state),
       crash_attempt = least(j.crash_attempt, 2147483646) + 1,
       scheduled_at_ms = v_now + :SCHEMA.backoff_ms(j.crash_attempt),
@@ -40,8 +40,7 @@ begin
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;
 
-  insert into :SCHEMA.quarantine as q (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload,
-    reason)
+  insert into :SCHEMA.quarantine as q (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload, reason)
   select distinct on (f.fingerprint) f.fingerprint, l.kind, l.crash_attempt, v_now, l.payload,
     'its workers died ' || l.crash_attempt || ' times'
   from unnest(v_lost) l
@@ -49,16 +48,14 @@ begin
   where l.state = 'quarantined'
   order by f.fingerprint, l.crash_attempt desc
   on conflict (fingerprint) do update
-    set crash_count = greatest(q.crash_count, excluded.crash_count),
-      quarantined_at_ms = excluded.quarantined_at_ms;
+    set crash_count = greatest(q.crash_count, excluded.crash_count), quarantined_at_ms = excluded.quarantined_at_ms;
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   select l.queue, v_now, count(*), - count(*) filter (where l.state = 'quarantined')
   from unnest(v_lost) l
   group by l.queue;
   perform :SCHEMA.trim_attempts(l.key) from unnest(v_lost) l where l.attempt::bigint + l.crash_attempt >= 50;
   return query
-    select :SCHEMA.job_id(l.key, l.id), l.crash_attempt, l.state = 'quarantined'
-      from unnest(v_lost) l order by l.key;
+    select :SCHEMA.job_id(l.key, l.id), l.crash_attempt, l.state = 'quarantined' from unnest(v_lost) l order by l.key;
 end;
 $$;
 comment on function :SCHEMA.lose_leases is

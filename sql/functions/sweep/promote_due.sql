@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -17,7 +18,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms <= v_now
+    where j.stage = 0 and j.scheduled_at_ms <= v_now
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
@@ -37,6 +38,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.promote_due is
-  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
-  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes workers. Returns how '
+  'many. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.promote_due from public;

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -51,7 +52,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.reclaim_expired is
-  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
-  'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
-  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
+  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable after a wait, or '
+  'quarantined at the third crash. Returns the jobs taken, each to one caller only. A row that can''t be moved is left, '
+  'named in sweep_error, and does not hold up the others.';
 revoke all on function :SCHEMA.reclaim_expired from public;

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_folded :SCHEMA.tally[];
@@ -12,17 +13,15 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   with folded as (
     delete from :SCHEMA.tally t
-    where t.no = any (array(select n.no from :SCHEMA.tally n order by n.no limit max_rows for update skip
-      locked))
+    where t.no = any (array(select n.no from :SCHEMA.tally n order by n.no limit max_rows for update skip locked))
     returning t.*
   )
   select array_agg(cast(f as :SCHEMA.tally)) into v_folded from folded f;
   insert into :SCHEMA.queue_minute as m (queue, minute_ms, arrived, completed, failed, refused)
   select s.queue, s.minute_ms, s.arrived, s.completed, s.failed, coalesce(s.refused, '{}')
   from (
-    select t.queue, t.at_ms / 60000 * 60000 as minute_ms, sum(t.arrived) as arrived,
-      sum(t.completed) as completed, sum(t.failed) as failed,
-        :SCHEMA.sum_counts(jsonb_agg(t.refused) filter (where t.refused is not null)) as refused
+    select t.queue, t.at_ms / 60000 * 60000 as minute_ms, sum(t.arrived) as arrived, sum(t.completed) as completed,
+      sum(t.failed) as failed, :SCHEMA.sum_counts(jsonb_agg(t.refused) filter (where t.refused is not null)) as refused
     from unnest(v_folded) t
     group by t.queue, t.at_ms / 60000) s
   order by s.queue, s.minute_ms
@@ -37,6 +36,5 @@ begin
 end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
-  'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
-  'folded.';
+  'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it folded.';
 revoke all on function :SCHEMA.roll_up_tallies from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:fa9cc177573db06aecbc2b558c21cf7dfac3557f
+--! Hash: sha1:104532ce44566f88d68268c6e4d769ad220b8f50
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -15,7 +15,8 @@ create table :SCHEMA.job (
   state :SCHEMA.job_state not null,
   stage smallint not null generated always as (
     case
-      when state in ('pending', 'scheduled', 'retryable') then 0
+      when state = 'pending' then -1
+      when state in ('scheduled', 'retryable') then 0
       when state in ('available', 'running') then 1
       else 2
     end
@@ -46,6 +47,7 @@ create table :SCHEMA.job (
   headers jsonb,
   tags text[],
   sticky_worker text not null default '',
+  class_key text not null default '',
   periodic_schedule_id text,
   periodic_tick_ms bigint,
   finalized_at_ms bigint,
@@ -56,11 +58,11 @@ create table :SCHEMA.job (
   constraint job_periodic_origin check ((periodic_schedule_id is null) = (periodic_tick_ms is null))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 
-create index job_line on :SCHEMA.job (queue, partition_key, sticky_worker, priority desc, scheduled_at_ms,
-  key)
-  where stage = 1;
-create index job_due on :SCHEMA.job (scheduled_at_ms, key) where stage = 0 and state <> 'pending';
+create index job_line on :SCHEMA.job
+  (queue, partition_key, sticky_worker, class_key, priority desc, scheduled_at_ms, key) where stage = 1;
+create index job_due on :SCHEMA.job (scheduled_at_ms, key) where stage = 0;
 create index job_waiting on :SCHEMA.job (queue, scheduled_at_ms, key) where stage = 0;
+create index job_pending on :SCHEMA.job (queue, key) where stage = -1;
 create index job_finished on :SCHEMA.job (queue, key) where stage = 2;
 create index job_evict on :SCHEMA.job (evict_at_ms) where stage = 2 and evict_at_ms is not null;
 create unique index job_id on :SCHEMA.job (id) where id is not null;
@@ -69,20 +71,17 @@ create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not 
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
 comment on table :SCHEMA.job is
-  'One row a job, from enqueue to eviction. Instants are milliseconds since the epoch. Read it through the '
-  'view jobs; write it through functions only.';
-comment on column :SCHEMA.job.key is
-  'Internal number; a job without an id of its own is called j + 16 hex digits of it.';
-comment on column :SCHEMA.job.stage is
-  '0 waiting, 1 in line or running, 2 finished. The indexes look at it, so a claim, which moves only '
-  'available to running, touches no index.';
+  'One row a job, from enqueue to eviction. Instants are milliseconds since the epoch. Read it through the view jobs; '
+  'write it through functions only.';
+comment on column :SCHEMA.job.key is 'Internal number; a job without an id of its own is called j + 16 hex digits of it.';
+comment on column :SCHEMA.job.stage is '-1 pending, 0 waiting for a time, 1 in line or running, 2 finished. The indexes look '
+  'at it and never at state, so a claim, which moves available to running, touches no index.';
 comment on column :SCHEMA.job.fence is 'Rises by one with each claim and never falls; a holder must show it.';
 comment on column :SCHEMA.job.lease_no is 'The lease that holds the job while it runs.';
-comment on column :SCHEMA.job.charged is
-  'Rate classes debited for the current attempt, each with the weight.';
+comment on column :SCHEMA.job.charged is 'Rate classes debited for the current attempt, each with the weight.';
 comment on column :SCHEMA.job.id is 'The id that the caller chose; null: derived from key.';
-comment on column :SCHEMA.job.fingerprint is
-  'Only where the caller supplied one; null: derived from kind and payload.';
+comment on column :SCHEMA.job.fingerprint is 'Only where the caller supplied one; null: derived from kind and payload.';
+comment on column :SCHEMA.job.class_key is 'rate_classes as one text (class_key()): part of the line in which the job stands.';
 comment on column :SCHEMA.job.unique_key is 'Scoped key, held while the job is unfinished.';
 comment on column :SCHEMA.job.evict_at_ms is 'When a finished job may be evicted; null: never.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
@@ -118,8 +117,7 @@ create type :SCHEMA.job_input as (
   periodic_tick_ms bigint,
   fault text
 );
-comment on type :SCHEMA.job_input is
-  'A job as read from the JSON of enqueue_many; fault says what is wrong with it.';
+comment on type :SCHEMA.job_input is 'A job as read from the JSON of enqueue_many; fault says what is wrong with it.';
 
 create type :SCHEMA.placed_job as (
   ord integer,
@@ -136,6 +134,7 @@ create type :SCHEMA.lane_entry as (
   queue text,
   partition_key text,
   sticky_worker text,
+  class_key text,
   priority integer,
   at_ms bigint,
   key bigint
@@ -147,6 +146,7 @@ create type :SCHEMA.lane_start as (
   queue text,
   partition_key text,
   sticky_worker text,
+  class_key text,
   priority integer,
   served_at_ms bigint,
   start_ms bigint,
@@ -157,6 +157,7 @@ create type :SCHEMA.lane_start as (
 comment on type :SCHEMA.lane_start is 'A line to draw from, and where to start in it.';
 
 create type :SCHEMA.candidate as (
+  tid tid,
   key bigint,
   lane_no bigint,
   queue text,
@@ -170,8 +171,7 @@ create type :SCHEMA.candidate as (
   deadline_ms bigint,
   rank integer
 );
-comment on type :SCHEMA.candidate is
-  'A job that the gate has drawn and locked, with what its policies look at.';
+comment on type :SCHEMA.candidate is 'A job that the gate has drawn and locked, with what its policies look at.';
 
 create type :SCHEMA.job_summary as (
   id text,
@@ -209,8 +209,7 @@ create type :SCHEMA.job_summary as (
   headers jsonb,
   cursor text
 );
-comment on type :SCHEMA.job_summary is
-  'A job as get_job and list_jobs show it; orphaned: a worker has died of it.';
+comment on type :SCHEMA.job_summary is 'A job as get_job and list_jobs show it; orphaned: a worker has died of it.';
 
 create type :SCHEMA.claim as (
   id text,
@@ -265,6 +264,7 @@ create type :SCHEMA.settled_job as (
   queue text,
   partition_key text,
   sticky_worker text,
+  class_key text,
   priority integer,
   scheduled_at_ms bigint,
   kind text,
@@ -277,8 +277,7 @@ create type :SCHEMA.settled_job as (
   weight integer,
   charged text[]
 );
-comment on type :SCHEMA.settled_job is
-  'An attempt that has ended, as the row was then; own_lease: its lease held no other job.';
+comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; own_lease: its lease held no other job.';
 
 create table :SCHEMA.lease (
   lease_no bigint generated always as identity primary key,
@@ -293,16 +292,16 @@ create table :SCHEMA.lease (
 create index lease_expiry on :SCHEMA.lease (expires_at_ms);
 create index lease_partition on :SCHEMA.lease (queue, partition_key) where queue is not null;
 comment on table :SCHEMA.lease is
-  'One row for the jobs of a claim; a job under a concurrency ceiling has a row of its own, which names its '
-  'queue and partition. Rows of finished jobs stay until they expire.';
-comment on column :SCHEMA.lease.keys is
-  'The jobs claimed under it; a job is still held only if its lease_no says so.';
+  'One row for the jobs of a claim; a job under a concurrency ceiling has a row of its own, which names its queue and '
+  'partition. Rows of finished jobs stay until they expire.';
+comment on column :SCHEMA.lease.keys is 'The jobs claimed under it; a job is still held only if its lease_no says so.';
 
 create table :SCHEMA.lane (
   no bigint generated always as identity primary key,
   queue text not null,
   partition_key text not null,
   sticky_worker text not null,
+  class_key text not null,
   priority integer not null,
   from_ms bigint not null default -1,
   from_key bigint not null default -1,
@@ -317,29 +316,60 @@ create table :SCHEMA.lane (
   retire_stamp xid8,
   checked_at_ms bigint not null default 0
 ) with (fillfactor = 50);
-create index lane_line on :SCHEMA.lane (queue, partition_key, sticky_worker, priority, no);
+create index lane_line on :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority, no);
 create index lane_visit on :SCHEMA.lane (checked_at_ms);
 create index lane_rotation on :SCHEMA.lane (queue, served_at_ms, no);
 comment on table :SCHEMA.lane is
-  'A superset of the lines with jobs in them, one per queue, partition, sticky worker and priority, and '
-  'where the gate starts to look in each: nothing before (from_ms, from_key) is available. A position '
-  'reaches from_ms only after every transaction that might still put a job before it has ended '
-  '(advance_lane). Producers add a line that they do not see, so a line may be there twice; the oldest row '
-  'counts.';
+  'A superset of the lines with jobs in them, one per queue, partition, sticky worker, rate classes and priority, and where the gate '
+  'starts to look in each: nothing before (from_ms, from_key) is available. A position reaches from_ms only after every '
+  'transaction that might still put a job before it has ended (advance_lane). Producers add a line that they do not see, '
+  'so a line may be there twice; the oldest row counts.';
 
 create table :SCHEMA.lane_return (
   no bigint generated always as identity primary key,
   queue text not null,
   partition_key text not null,
   sticky_worker text not null,
+  class_key text not null,
   priority integer not null,
   at_ms bigint not null,
   key bigint not null
 );
-create index lane_return_lane on :SCHEMA.lane_return (queue, partition_key, sticky_worker, priority);
+create index lane_return_lane on :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority);
 comment on table :SCHEMA.lane_return is
-  'Jobs that came into line before a remembered position; the gate starts there, and the next move of the '
-  'lane takes the row.';
+  'Jobs that came into line before a remembered position; the gate starts there, and the next move of the lane takes the row.';
+
+create table :SCHEMA.rate_class (
+  name text primary key,
+  limit_per_window bigint not null check (limit_per_window >= 0),
+  window_ms bigint not null check (window_ms >= 1),
+  burst bigint not null check (burst >= 1),
+  paused boolean not null default false,
+  level numeric not null,
+  refilled_at_ms bigint not null,
+  deferred_until_ms bigint not null default 0
+) with (fillfactor = 50);
+comment on table :SCHEMA.rate_class is
+  'Token buckets of the whole fleet. A class without a row limits nothing.';
+comment on column :SCHEMA.rate_class.level is
+  'Tokens times window_ms as of refilled_at_ms: each millisecond adds limit_per_window, so no fraction is ever rounded away. '
+  'Below zero after an overdraft.';
+
+create table :SCHEMA.concurrency_limit (
+  name text primary key,
+  queue text not null unique,
+  max_concurrent integer not null check (max_concurrent >= 1),
+  on_saturated text not null check (on_saturated in ('queue', 'discard', 'cancel_incoming', 'cancel_running'))
+);
+comment on table :SCHEMA.concurrency_limit is
+  'How many jobs of each partition of a queue may run at once. They are counted from the leases, under a lock on this row.';
+
+create table :SCHEMA.queue_share (
+  queue text primary key,
+  position double precision not null
+) with (fillfactor = 50);
+comment on table :SCHEMA.queue_share is
+  'What each queue has had, divided by its weight, for claims over several queues: the one that is furthest behind is next.';
 
 create table :SCHEMA.partition (
   queue text not null,
@@ -347,8 +377,7 @@ create table :SCHEMA.partition (
   deficit bigint not null default 0,
   primary key (queue, partition_key)
 ) with (fillfactor = 50);
-comment on table :SCHEMA.partition is
-  'The ledger of fair shares: what a partition is owed. Written by the gate.';
+comment on table :SCHEMA.partition is 'The ledger of fair shares: what a partition is owed. Written by the gate.';
 
 create table :SCHEMA.queue (
   queue text primary key,
@@ -368,8 +397,7 @@ create table :SCHEMA.quarantine (
   sample_payload bytea,
   reason text not null
 );
-comment on table :SCHEMA.quarantine is
-  'Payloads that killed their workers; refused until an operator releases them.';
+comment on table :SCHEMA.quarantine is 'Payloads that killed their workers; refused until an operator releases them.';
 
 create table :SCHEMA.throttle (
   unique_key bytea primary key,
@@ -378,8 +406,7 @@ create table :SCHEMA.throttle (
   expires_at_ms bigint not null
 );
 create index throttle_expiry on :SCHEMA.throttle (expires_at_ms);
-comment on table :SCHEMA.throttle is
-  'Unique keys with a window: held until it ends, whatever became of the job.';
+comment on table :SCHEMA.throttle is 'Unique keys with a window: held until it ends, whatever became of the job.';
 
 create table :SCHEMA.tally (
   no bigint generated always as identity primary key,
@@ -393,8 +420,8 @@ create table :SCHEMA.tally (
 );
 create index tally_queue on :SCHEMA.tally (queue);
 comment on table :SCHEMA.tally is
-  'Counts appended by each statement that moves jobs, so that producers share no row; roll_up_tallies folds '
-  'them into queue_minute and queue_depth.';
+  'Counts appended by each statement that moves jobs, so that producers share no row; roll_up_tallies folds them into '
+  'queue_minute and queue_depth.';
 comment on column :SCHEMA.tally.depth is 'Change in the number of unfinished jobs.';
 
 create table :SCHEMA.queue_minute (
@@ -413,8 +440,7 @@ create table :SCHEMA.queue_depth (
   queue text primary key,
   depth bigint not null default 0
 );
-comment on table :SCHEMA.queue_depth is
-  'Unfinished jobs per queue, as of the last roll-up; the rest is in tally.';
+comment on table :SCHEMA.queue_depth is 'Unfinished jobs per queue, as of the last roll-up; the rest is in tally.';
 
 create table :SCHEMA.attempt (
   no bigint generated always as identity primary key,
@@ -435,8 +461,7 @@ create table :SCHEMA.attempt (
 create index attempt_job on :SCHEMA.attempt (job_key, no);
 create index attempt_age on :SCHEMA.attempt (finished_at_ms);
 create unique index attempt_run on :SCHEMA.attempt (run_id) where run_id is not null;
-comment on table :SCHEMA.attempt is
-  'What was tried and how it ended: append-only history, bounded per job, gone with the job.';
+comment on table :SCHEMA.attempt is 'What was tried and how it ended: append-only history, bounded per job, gone with the job.';
 
 create table :SCHEMA.job_extra (
   key bigint primary key,
@@ -454,16 +479,14 @@ create table :SCHEMA.job_extra (
   progress_fence bigint,
   progress_at_ms bigint
 );
-comment on table :SCHEMA.job_extra is
-  'What only some jobs have: checkpoint and cursor, result, output, progress.';
+comment on table :SCHEMA.job_extra is 'What only some jobs have: checkpoint and cursor, result, output, progress.';
 
 create table :SCHEMA.effect (
   effect_key text primary key,
   at_ms bigint not null
 );
 create index effect_age on :SCHEMA.effect (at_ms);
-comment on table :SCHEMA.effect is
-  'Effects that have happened, one row a key, written by the transaction that had them.';
+comment on table :SCHEMA.effect is 'Effects that have happened, one row a key, written by the transaction that had them.';
 
 create table :SCHEMA.duty (
   name text primary key,
@@ -484,8 +507,7 @@ create table :SCHEMA.sweep_error (
   error text not null,
   primary key (sweep, subject)
 );
-comment on table :SCHEMA.sweep_error is
-  'Rows that a sweep could not move, with the reason; a success removes the row.';
+comment on table :SCHEMA.sweep_error is 'Rows that a sweep could not move, with the reason; a success removes the row.';
 
 create table :SCHEMA.worker (
   worker_id text primary key,
@@ -514,8 +536,7 @@ create table :SCHEMA.sleeper (
   queues text[] not null,
   until_ms bigint not null
 ) with (fillfactor = 50);
-comment on table :SCHEMA.sleeper is
-  'Workers that wait for a notification; without one here, nobody notifies.';
+comment on table :SCHEMA.sleeper is 'Workers that wait for a notification; without one here, nobody notifies.';
 
 create table :SCHEMA.test_clock (
   only_row boolean primary key default true check (only_row),
@@ -530,8 +551,7 @@ create table :SCHEMA.transition (
   guard text not null default '',
   primary key (from_state, event, to_state)
 );
-comment on table :SCHEMA.transition is
-  'Every move that a job may make, and nothing else is legal. "deleted" means no row.';
+comment on table :SCHEMA.transition is 'Every move that a job may make, and nothing else is legal. "deleted" means no row.';
 insert into :SCHEMA.transition (from_state, event, to_state, guard) values
   ('pending', 'operator_promote', 'available', ''),
   ('scheduled', 'schedule_due', 'available', 'scheduled_at reached'),
@@ -590,12 +610,10 @@ create table :SCHEMA.schema_migration (
   hash text,
   applied_at timestamptz not null default clock_timestamp()
 );
-comment on table :SCHEMA.schema_migration is
-  'The migrations that this schema has; each migration writes its own row.';
+comment on table :SCHEMA.schema_migration is 'The migrations that this schema has; each migration writes its own row.';
 
 --! Included internal/raise_error.sql
-create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}',
-  hint text default '')
+create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}', hint text default '')
 returns void
 language plpgsql
 stable
@@ -611,8 +629,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.raise_error is
-  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place '
-  'that raises.';
+  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place that raises.';
 revoke all on function :SCHEMA.raise_error from public;
 --! EndIncluded internal/raise_error.sql
 --! Included internal/raise_invalid.sql
@@ -627,13 +644,11 @@ begin
   perform :SCHEMA.raise_error(
     'HR007',
     raise_invalid.field || ' ' || raise_invalid.reason || ' (' || raise_invalid.bound || ')',
-    jsonb_build_object('field', raise_invalid.field, 'reason', raise_invalid.reason, 'bound',
-      raise_invalid.bound)
+    jsonb_build_object('field', raise_invalid.field, 'reason', raise_invalid.reason, 'bound', raise_invalid.bound)
   );
 end;
 $$;
-comment on function :SCHEMA.raise_invalid is
-  'Raises HR007 invalid with the field, what is wrong with it, and the bound.';
+comment on function :SCHEMA.raise_invalid is 'Raises HR007 invalid with the field, what is wrong with it, and the bound.';
 revoke all on function :SCHEMA.raise_invalid from public;
 --! EndIncluded internal/raise_invalid.sql
 --! Included internal/now_ms.sql
@@ -648,10 +663,43 @@ as $$
     + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0);
 $$;
 comment on function :SCHEMA.now_ms is
-  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only '
-  'tests have one.';
+  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only tests have one.';
 revoke all on function :SCHEMA.now_ms from public;
 --! EndIncluded internal/now_ms.sql
+--! Included internal/class_key.sql
+create or replace function :SCHEMA.class_key(rate_classes text[])
+returns text
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select case coalesce(cardinality(rate_classes), 0)
+    when 0 then ''
+    when 1 then '=' || rate_classes[1]
+    else to_jsonb(rate_classes)::text
+  end;
+$$;
+comment on function :SCHEMA.class_key is 'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
+revoke all on function :SCHEMA.class_key from public;
+--! EndIncluded internal/class_key.sql
+--! Included internal/class_names.sql
+create or replace function :SCHEMA.class_names(class_key text)
+returns text[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when class_key = '' then '{}'::text[]
+    when class_key like '=%' then array[substr(class_key, 2)]
+    else array(select jsonb_array_elements_text(class_key::jsonb))
+  end;
+$$;
+comment on function :SCHEMA.class_names is 'The rate classes behind a class_key.';
+revoke all on function :SCHEMA.class_names from public;
+--! EndIncluded internal/class_names.sql
 --! Included internal/length_prefixed.sql
 create or replace function :SCHEMA.length_prefixed(bytes bytea)
 returns bytea
@@ -678,8 +726,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(job_id.id, 'j' || lpad(to_hex(job_id.key), 16, '0'));
 $$;
-comment on function :SCHEMA.job_id is
-  'The public id of a job: the one its producer chose, else j and 16 hex digits of the key.';
+comment on function :SCHEMA.job_id is 'The public id of a job: the one its producer chose, else j and 16 hex digits of the key.';
 revoke all on function :SCHEMA.job_id from public;
 --! EndIncluded internal/job_id.sql
 --! Included enqueue/fingerprint.sql
@@ -695,8 +742,8 @@ as $$
     || :SCHEMA.length_prefixed(fingerprint.payload)), 1, 16), 'hex');
 $$;
 comment on function :SCHEMA.fingerprint is
-  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and '
-  'payload, each behind its length (32 bits, little endian).';
+  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and payload, each behind '
+  'its length (32 bits, little endian).';
 revoke all on function :SCHEMA.fingerprint from public;
 --! EndIncluded enqueue/fingerprint.sql
 --! Included internal/backoff_ms.sql
@@ -709,8 +756,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
 $$;
-comment on function :SCHEMA.backoff_ms is
-  'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
+comment on function :SCHEMA.backoff_ms is 'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
 revoke all on function :SCHEMA.backoff_ms from public;
 --! EndIncluded internal/backoff_ms.sql
 --! Included internal/channel.sql
@@ -723,8 +769,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select 'headrace_' || left(encode(sha256(convert_to(:SCHEMA_LITERAL, 'UTF8')), 'hex'), 32);
 $$;
-comment on function :SCHEMA.channel is
-  'The notification channel of this install; its payloads are names of queues.';
+comment on function :SCHEMA.channel is 'The notification channel of this install; its payloads are names of queues.';
 revoke all on function :SCHEMA.channel from public;
 --! EndIncluded internal/channel.sql
 --! Included internal/check_duration.sql
@@ -739,8 +784,7 @@ begin
   perform :SCHEMA.check_range(field, value, 1, 315576000000000);
 end;
 $$;
-comment on function :SCHEMA.check_duration is
-  'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
+comment on function :SCHEMA.check_duration is 'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
 revoke all on function :SCHEMA.check_duration from public;
 --! EndIncluded internal/check_duration.sql
 --! Included internal/check_max_rows.sql
@@ -755,13 +799,11 @@ begin
   perform :SCHEMA.check_range('max_rows', max_rows, 1, greatest_value);
 end;
 $$;
-comment on function :SCHEMA.check_max_rows is
-  'Raises HR007 invalid unless a sweep''s or a list''s number of rows is within its bounds.';
+comment on function :SCHEMA.check_max_rows is 'Raises HR007 invalid unless a sweep''s or a list''s number of rows is within its bounds.';
 revoke all on function :SCHEMA.check_max_rows from public;
 --! EndIncluded internal/check_max_rows.sql
 --! Included internal/check_range.sql
-create or replace function :SCHEMA.check_range(field text, value bigint, least_value bigint,
-  greatest_value bigint)
+create or replace function :SCHEMA.check_range(field text, value bigint, least_value bigint, greatest_value bigint)
 returns void
 language plpgsql
 stable
@@ -772,18 +814,15 @@ begin
   if value is null then
     perform :SCHEMA.raise_invalid(field, 'must be given', least_value || '..' || greatest_value);
   elsif value not between least_value and greatest_value then
-    perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, least_value || '..'
-      || greatest_value);
+    perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, least_value || '..' || greatest_value);
   end if;
 end;
 $$;
-comment on function :SCHEMA.check_range is
-  'Raises HR007 invalid unless the number is present and within its bounds.';
+comment on function :SCHEMA.check_range is 'Raises HR007 invalid unless the number is present and within its bounds.';
 revoke all on function :SCHEMA.check_range from public;
 --! EndIncluded internal/check_range.sql
 --! Included internal/check_text.sql
-create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer,
-  may_be_empty boolean default false)
+create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer, may_be_empty boolean default false)
 returns void
 language plpgsql
 stable
@@ -794,13 +833,11 @@ begin
   if value is null or (value = '' and not may_be_empty) then
     perform :SCHEMA.raise_invalid(field, 'must not be empty', '1..' || max_bytes || ' bytes');
   elsif octet_length(value) > max_bytes then
-    perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most '
-      || max_bytes || ' bytes');
+    perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most ' || max_bytes || ' bytes');
   end if;
 end;
 $$;
-comment on function :SCHEMA.check_text is
-  'Raises HR007 invalid unless the text is present and within its number of bytes.';
+comment on function :SCHEMA.check_text is 'Raises HR007 invalid unless the text is present and within its number of bytes.';
 revoke all on function :SCHEMA.check_text from public;
 --! EndIncluded internal/check_text.sql
 --! Included internal/crash_limit.sql
@@ -813,8 +850,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select 3;
 $$;
-comment on function :SCHEMA.crash_limit is
-  'How many workers a job may take down before its content is quarantined.';
+comment on function :SCHEMA.crash_limit is 'How many workers a job may take down before its content is quarantined.';
 revoke all on function :SCHEMA.crash_limit from public;
 --! EndIncluded internal/crash_limit.sql
 --! Included internal/cut_logs.sql
@@ -834,15 +870,13 @@ begin
   return (
     select jsonb_agg(
       case when octet_length(e.entry::text) <= 2048 then e.entry
-      else to_jsonb(:SCHEMA.cut_text(case when jsonb_typeof(e.entry) = 'string' then e.entry #>> '{}'
-        else e.entry::text end, 2048))
+      else to_jsonb(:SCHEMA.cut_text(case when jsonb_typeof(e.entry) = 'string' then e.entry #>> '{}' else e.entry::text end, 2048))
       end order by e.n)
     from jsonb_array_elements(logs) with ordinality e(entry, n)
     where e.n > jsonb_array_length(logs) - 100);
 end;
 $$;
-comment on function :SCHEMA.cut_logs is
-  'The last 100 entries of an attempt''s log, each cut to 2 KiB; null where there is none.';
+comment on function :SCHEMA.cut_logs is 'The last 100 entries of an attempt''s log, each cut to 2 KiB; null where there is none.';
 revoke all on function :SCHEMA.cut_logs from public;
 --! EndIncluded internal/cut_logs.sql
 --! Included internal/cut_text.sql
@@ -883,8 +917,7 @@ as $$
     (select q.failed_retention_ms from :SCHEMA.queue q where q.queue = failed_retention_ms.queue), 604800000);
 $$;
 comment on function :SCHEMA.failed_retention_ms is
-  'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, '
-  'else a week.';
+  'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, else a week.';
 revoke all on function :SCHEMA.failed_retention_ms from public;
 --! EndIncluded internal/failed_retention_ms.sql
 --! Included internal/guard_transition.sql
@@ -906,19 +939,15 @@ begin
     return case when tg_op = 'DELETE' then old else new end;
   end if;
   get diagnostics v_context = pg_context;
-  perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to,
-    jsonb_build_object(
-    'job_id', case when tg_op = 'DELETE' then :SCHEMA.job_id(old.key, old.id)
-      else :SCHEMA.job_id(new.key, new.id) end,
+  perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to, jsonb_build_object(
+    'job_id', case when tg_op = 'DELETE' then :SCHEMA.job_id(old.key, old.id) else :SCHEMA.job_id(new.key, new.id) end,
     'from', v_from, 'to', v_to,
-    'event', coalesce((select m[1] from regexp_matches(v_context, 'function \S*?([a-z_]+)\(',
-      'g') m offset 1 limit 1), 'sql')));
+    'event', coalesce((select m[1] from regexp_matches(v_context, 'function \S*?([a-z_]+)\(', 'g') m offset 1 limit 1), 'sql')));
   return null;
 end;
 $$;
 comment on function :SCHEMA.guard_transition is
-  'Trigger: refuses with HR009 a move that has no row in the table transition. Off unless '
-  'set_transition_guard(true).';
+  'Trigger: refuses with HR009 a move that has no row in the table transition. Off unless set_transition_guard(true).';
 revoke all on function :SCHEMA.guard_transition from public;
 --! EndIncluded internal/guard_transition.sql
 --! Included internal/interval_ms.sql
@@ -940,8 +969,7 @@ begin
   return floor(v_ms);
 end;
 $$;
-comment on function :SCHEMA.interval_ms is
-  'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
+comment on function :SCHEMA.interval_ms is 'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
 revoke all on function :SCHEMA.interval_ms from public;
 --! EndIncluded internal/interval_ms.sql
 --! Included internal/job_key.sql
@@ -952,6 +980,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
   select case
     when job_key.id ~ '^j[0-9a-f]{16}$' then
@@ -971,32 +1000,34 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   if entries is null then
     return;
   end if;
   -- Only rows are added, none is locked: a producer that stays in its transaction stalls nobody.
-  insert into :SCHEMA.lane (queue, partition_key, sticky_worker, priority)
-  select e.queue, e.partition_key, e.sticky_worker, e.priority
+  insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority)
+  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority
   from unnest(entries) e
   where not exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.priority = e.priority and not l.dying);
-  insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, priority, at_ms, key)
-  select e.queue, e.partition_key, e.sticky_worker, e.priority, e.at_ms, e.key
+      and l.class_key = e.class_key and l.priority = e.priority and not l.dying);
+  insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
+  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
   from unnest(entries) e
   where exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
+      and l.class_key = e.class_key and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
   perform :SCHEMA.wake_workers((select array_agg(distinct e.queue) from unnest(entries) e));
 end;
 $$;
 comment on function :SCHEMA.open_lanes is
-  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already '
-  'past the job, and a wake-up. Call it after the jobs are written: advance_lane relies on that order.';
+  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already past the job, and a '
+  'wake-up. Call it after the jobs are written: advance_lane relies on that order.';
 revoke all on function :SCHEMA.open_lanes from public;
 --! EndIncluded internal/open_lanes.sql
 --! Included internal/raise_rejected.sql
@@ -1008,8 +1039,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform :SCHEMA.raise_error('HR005', 'the lease no longer holds the job',
-    jsonb_build_object('job_id', job_id), 'stop working on it: somebody else may have it');
+  perform :SCHEMA.raise_error('HR005', 'the lease no longer holds the job', jsonb_build_object('job_id', job_id),
+    'stop working on it: somebody else may have it');
 end;
 $$;
 comment on function :SCHEMA.raise_rejected is 'Raises HR005 lease_rejected for a job.';
@@ -1057,8 +1088,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.wake_workers is
-  'Notifies of queues with new work, but only those that some worker declared to sleep on: notifications '
-  'serialise commits.';
+  'Notifies of queues with new work, but only those that some worker declared to sleep on: notifications serialise commits.';
 revoke all on function :SCHEMA.wake_workers from public;
 --! EndIncluded internal/wake_workers.sql
 --! Included enqueue/apply_enqueue_limits.sql
@@ -1087,9 +1117,8 @@ begin
       placed := array(
         select case
           when p.disposition = 'inserted' and j.queue = v_queue.queue then
-            cast(row(p.ord, null, null, 'backpressure', null, false,
-              jsonb_build_object('queue', v_queue.queue, 'limit', v_queue.most, 'current',
-                v_depth - v_queue.incoming, 'incoming', v_queue.incoming))
+            cast(row(p.ord, null, null, 'backpressure', null, false, jsonb_build_object('queue', v_queue.queue,
+              'limit', v_queue.most, 'current', v_depth - v_queue.incoming, 'incoming', v_queue.incoming))
               as :SCHEMA.placed_job)
           else p
         end
@@ -1102,8 +1131,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.apply_enqueue_limits is
-  'Marks inserted jobs as refused by backpressure where their queue, which the caller has locked, is now '
-  'over its limit.';
+  'Marks inserted jobs as refused by backpressure where their queue, which the caller has locked, is now over its limit.';
 revoke all on function :SCHEMA.apply_enqueue_limits from public;
 --! EndIncluded enqueue/apply_enqueue_limits.sql
 --! Included enqueue/check_jobs.sql
@@ -1113,6 +1141,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_fault text;
@@ -1120,8 +1149,7 @@ declare
   v_bytes bigint;
 begin
   if coalesce(cardinality(jobs), 0) not between 1 and 10000 then
-    perform :SCHEMA.raise_invalid('jobs', 'has ' || coalesce(cardinality(jobs), 0) || ' jobs',
-      '1..10000 jobs');
+    perform :SCHEMA.raise_invalid('jobs', 'has ' || coalesce(cardinality(jobs), 0) || ' jobs', '1..10000 jobs');
   end if;
   select f.fault, f.ord
   into v_fault, v_ord
@@ -1131,19 +1159,16 @@ begin
       when j.kind is null or j.kind !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
         'kind|is not a name of a task: ' || coalesce(left(j.kind, 40), 'null')
         || '|1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _'
-      when j.id is not null and octet_length(j.id) not between 1 and 255
-        then 'id|has a wrong length|1..255 bytes'
+      when j.id is not null and octet_length(j.id) not between 1 and 255 then 'id|has a wrong length|1..255 bytes'
       when octet_length(j.payload) > 1048576 then
         'payload|is too long: ' || octet_length(j.payload) || ' bytes|at most 1048576 bytes'
       when octet_length(j.queue) > 255 then 'queue|is too long|at most 255 bytes'
       when octet_length(j.partition_key) > 255 then 'partition_key|is too long|at most 255 bytes'
       when cardinality(j.rate_classes) > 4 then 'rate_classes|has too many|at most 4'
-      when exists (select from unnest(j.rate_classes) c where c is null or octet_length(c) not between 1
-        and 255) then
+      when j.rate_classes is not null and exists (select from unnest(j.rate_classes) c where c is null or octet_length(c) not between 1 and 255) then
         'rate_classes|has a name of a wrong length|1..255 bytes each'
       when octet_length(j.sticky_worker) > 255 then 'sticky_worker|is too long|at most 255 bytes'
-      when octet_length(j.fingerprint) not between 1 and 255
-        then 'fingerprint|has a wrong length|1..255 bytes'
+      when octet_length(j.fingerprint) not between 1 and 255 then 'fingerprint|has a wrong length|1..255 bytes'
       when j.weight < 1 then 'weight|is too small: ' || j.weight || '|at least 1'
       when j.max_attempts < 1 then 'max_attempts|is too small: ' || j.max_attempts || '|at least 1'
       when j.schema_version < 1 then 'schema_version|is too small: ' || j.schema_version || '|at least 1'
@@ -1151,28 +1176,23 @@ begin
       when j.scheduled_at_ms not between 0 and 315576000000000 then
         'scheduled_at_ms|is out of bounds|0..315576000000000'
       when j.timeout_ms not between 0 and 315576000000000 then 'timeout_ms|is out of bounds|0..10000 years'
-      when j.deadline_ms not between 0 and 315576000000000
-        then 'deadline_ms|is out of bounds|0..315576000000000'
-      when j.retention_ms not between 0 and 315576000000000
-        then 'retention_ms|is out of bounds|0..10000 years'
-      when j.unique_window_ms not between 0 and 315576000000000
-        then 'unique_window_ms|is out of bounds|0..10000 years'
+      when j.deadline_ms not between 0 and 315576000000000 then 'deadline_ms|is out of bounds|0..315576000000000'
+      when j.retention_ms not between 0 and 315576000000000 then 'retention_ms|is out of bounds|0..10000 years'
+      when j.unique_window_ms not between 0 and 315576000000000 then 'unique_window_ms|is out of bounds|0..10000 years'
       when j.unique_debounce_ms not between 0 and 315576000000000 then
         'unique_debounce_ms|is out of bounds|0..10000 years'
       when (j.unique_replace is not null or j.unique_debounce_ms is not null) and j.unique_key is null then
         'unique_replace|needs a unique_key|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null)
-        and j.unique_window_ms is not null then
+      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and j.unique_window_ms is not null then
         'unique_replace|does not go with unique_window_ms|a unique_key without a window'
       when (j.unique_replace is not null or j.unique_debounce_ms is not null) and cardinality(jobs) > 1 then
         'unique_replace|needs a batch of one job|1 job'
-      when exists (select from unnest(j.unique_replace) f
+      when j.unique_replace is not null and exists (select from unnest(j.unique_replace) f
           where f is null or f not in ('payload', 'scheduled_at', 'priority', 'max_attempts')) then
         'unique_replace|has an unknown field|payload, scheduled_at, priority, max_attempts'
       when j.unique_debounce_ms is not null and (j.scheduled_at_ms is not null or j.delay_ms is not null) then
         'unique_debounce_ms|stands beside a start time|one of the two'
-      when j.pending and (j.scheduled_at_ms is not null or j.delay_ms is not null
-        or j.unique_debounce_ms is not null) then
+      when j.pending and (j.scheduled_at_ms is not null or j.delay_ms is not null or j.unique_debounce_ms is not null) then
         'pending|does not go with a start time|one of the two'
       when (j.periodic_schedule_id is null) <> (j.periodic_tick_ms is null) then
         'periodic_schedule_id|needs periodic_tick_ms, and the other way round|both or neither'
@@ -1182,8 +1202,7 @@ begin
       when j.tags is not null and (cardinality(j.tags) > 32 or exists (
           select from unnest(j.tags) t where t is null or t !~ '^[\x20-\x7e]{1,64}$')) then
         'tags|has too many or a bad one|at most 32, each 1..64 ASCII characters'
-      when (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags)
-        then 'tags|names one twice|each once'
+      when j.tags is not null and (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags) then 'tags|names one twice|each once'
       when j.headers is not null and ((select count(*) from jsonb_object_keys(j.headers)) > 128
           or octet_length(j.headers::text) > 65536) then
         'headers|are too many or too long|at most 128 entries and 64 KiB'
@@ -1195,26 +1214,21 @@ begin
   limit 1;
   if v_fault is not null then
     perform :SCHEMA.raise_invalid(split_part(v_fault, '|', 1),
-      split_part(v_fault, '|', 2) || case when cardinality(jobs) > 1 then ' (job ' || v_ord || ')'
-        else '' end,
+      split_part(v_fault, '|', 2) || case when cardinality(jobs) > 1 then ' (job ' || v_ord || ')' else '' end,
       split_part(v_fault, '|', 3));
   end if;
   select sum(octet_length(j.payload)) into v_bytes from unnest(jobs) j;
   if v_bytes > 67108864 then
-    perform :SCHEMA.raise_invalid('jobs', 'carries ' || v_bytes || ' bytes of payload',
-      'at most 67108864 bytes');
+    perform :SCHEMA.raise_invalid('jobs', 'carries ' || v_bytes || ' bytes of payload', 'at most 67108864 bytes');
   end if;
-  select j.id into v_fault from unnest(jobs) j where j.id is not null group by j.id having count(*) > 1 limit
-    1;
+  select j.id into v_fault from unnest(jobs) j where j.id is not null group by j.id having count(*) > 1 limit 1;
   if v_fault is not null then
-    perform :SCHEMA.raise_error('HR002', 'one id names two jobs of the batch',
-      jsonb_build_object('job_id', v_fault));
+    perform :SCHEMA.raise_error('HR002', 'one id names two jobs of the batch', jsonb_build_object('job_id', v_fault));
   end if;
 end;
 $$;
 comment on function :SCHEMA.check_jobs is
-  'Raises HR007 for the first job outside the limits, naming field, fault and bound, and HR002 where one id '
-  'stands twice.';
+  'Raises HR007 for the first job outside the limits, naming field, fault and bound, and HR002 where one id stands twice.';
 revoke all on function :SCHEMA.check_jobs from public;
 --! EndIncluded enqueue/check_jobs.sql
 --! Included enqueue/enqueue.sql
@@ -1258,8 +1272,7 @@ begin
   select e.* into v_placed
   from :SCHEMA.enqueue_many(json_build_array(jsonb_strip_nulls(jsonb_build_object(
     'kind', kind,
-    'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n',
-      ''),
+    'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
     'priority', priority, 'weight', weight,
     'scheduled_at_ms', floor(extract(epoch from scheduled_at) * 1000)::bigint,
@@ -1275,16 +1288,16 @@ begin
     'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
-    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,
-      v_placed.existing_id, v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
+    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition, v_placed.existing_id,
+      v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
   end if;
   return coalesce(v_placed.existing_id, v_placed.id);
 end;
 $$;
 comment on function :SCHEMA.enqueue is
-  'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. '
-  'Options by name, times as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, '
-  'HR003 quarantined, HR004 backpressure, HR007 invalid.';
+  'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. Options by name, times '
+  'as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, '
+  'HR007 invalid.';
 revoke all on function :SCHEMA.enqueue from public;
 --! EndIncluded enqueue/enqueue.sql
 --! Included enqueue/enqueue_many.sql
@@ -1338,15 +1351,14 @@ begin
 end;
 $$;
 comment on function :SCHEMA.enqueue_many is
-  'Enqueues a JSON list of jobs, all or nothing, and returns a row a job: inserted, replayed (the same id '
-  'with the same content: success), duplicate, or replaced. Keys of a job: kind, payload or payload_base64, '
-  'id, queue, partition_key, rate_class or rate_classes, priority (higher first), weight, max_attempts, '
-  'scheduled_at_ms or delay_ms, timeout_ms, deadline_ms, retention_ms, unique_key or unique_key_base64, '
-  'unique_window_ms, unique_scope (kind, global), unique_replace, unique_debounce_ms, headers, tags, '
-  'pending, sticky_worker, schema_version, fingerprint, periodic_schedule_id, periodic_tick_ms; instants and '
-  'durations in ms. Errors: HR001 duplicate, HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 '
-  'invalid. With on_conflict => ''report'' the first four are no errors: nothing is written, and the rows '
-  'say why; jobs that were refused only with their batch are withheld.';
+  'Enqueues a JSON list of jobs, all or nothing, and returns a row a job: inserted, replayed (the same id with the same '
+  'content: success), duplicate, or replaced. Keys of a job: kind, payload or payload_base64, id, queue, partition_key, '
+  'rate_class or rate_classes, priority (higher first), weight, max_attempts, scheduled_at_ms or delay_ms, timeout_ms, '
+  'deadline_ms, retention_ms, unique_key or unique_key_base64, unique_window_ms, unique_scope (kind, global), '
+  'unique_replace, unique_debounce_ms, headers, tags, pending, sticky_worker, schema_version, fingerprint, '
+  'periodic_schedule_id, periodic_tick_ms; instants and durations in ms. Errors: HR001 duplicate, HR002 id_conflict, HR003 '
+  'quarantined, HR004 backpressure, HR007 invalid. With on_conflict => ''report'' the first four are no errors: nothing is '
+  'written, and the rows say why; jobs that were refused only with their batch are withheld.';
 revoke all on function :SCHEMA.enqueue_many from public;
 --! EndIncluded enqueue/enqueue_many.sql
 --! Included enqueue/has_refusal.sql
@@ -1358,8 +1370,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   select exists (
-    select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined',
-      'backpressure'));
+    select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined', 'backpressure'));
 $$;
 comment on function :SCHEMA.has_refusal is 'Whether one of the jobs was refused, and with it its batch.';
 revoke all on function :SCHEMA.has_refusal from public;
@@ -1372,12 +1383,10 @@ immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select array['id', 'kind', 'schema_version', 'payload', 'payload_base64', 'queue', 'partition_key',
-    'rate_class', 'rate_classes', 'weight', 'fingerprint', 'priority', 'max_attempts', 'scheduled_at_ms',
-      'delay_ms', 'timeout_ms',
+  select array['id', 'kind', 'schema_version', 'payload', 'payload_base64', 'queue', 'partition_key', 'rate_class',
+    'rate_classes', 'weight', 'fingerprint', 'priority', 'max_attempts', 'scheduled_at_ms', 'delay_ms', 'timeout_ms',
     'deadline_ms', 'retention_ms', 'unique_key', 'unique_key_base64', 'unique_window_ms', 'unique_scope',
-    'unique_replace', 'unique_debounce_ms', 'headers', 'tags', 'pending', 'sticky_worker',
-      'periodic_schedule_id',
+    'unique_replace', 'unique_debounce_ms', 'headers', 'tags', 'pending', 'sticky_worker', 'periodic_schedule_id',
     'periodic_tick_ms'];
 $$;
 comment on function :SCHEMA.job_fields is 'The keys that a job in enqueue_many may have.';
@@ -1400,8 +1409,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.lock_enqueue_limits is
-  'Locks, in order of name, the queues among these jobs that have a limit; false where none has, and then '
-  'nothing is locked.';
+  'Locks, in order of name, the queues among these jobs that have a limit; false where none has, and then nothing is locked.';
 revoke all on function :SCHEMA.lock_enqueue_limits from public;
 --! EndIncluded enqueue/lock_enqueue_limits.sql
 --! Included enqueue/place_jobs.sql
@@ -1457,11 +1465,11 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_fingerprint text := coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload));
-  v_start_ms bigint := coalesce(job.scheduled_at_ms,
-    at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
+  v_start_ms bigint := coalesce(job.scheduled_at_ms, at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
   v_state :SCHEMA.job_state :=
     case when job.pending then 'pending' when v_start_ms > at_ms then 'scheduled' else 'available' end;
   v_placed :SCHEMA.placed_job;
@@ -1479,8 +1487,7 @@ begin
         v_placed.existing_id := job.id;
         v_placed.disposition := case
           when v_holder.kind = job.kind and v_holder.queue = job.queue
-            and coalesce(v_holder.fingerprint, :SCHEMA.fingerprint(v_holder.kind,
-              v_holder.payload)) = v_fingerprint
+            and coalesce(v_holder.fingerprint, :SCHEMA.fingerprint(v_holder.kind, v_holder.payload)) = v_fingerprint
             then 'replayed'
           else 'id_conflict'
         end;
@@ -1496,8 +1503,7 @@ begin
       return v_placed;
     end if;
     if job.unique_window_ms is not null then
-      select * into v_throttle from :SCHEMA.throttle t where t.unique_key = job.unique_key
-        and t.expires_at_ms > at_ms;
+      select * into v_throttle from :SCHEMA.throttle t where t.unique_key = job.unique_key and t.expires_at_ms > at_ms;
       if found then
         v_placed.disposition := 'duplicate';
         v_placed.existing_id := v_throttle.job_id;
@@ -1506,17 +1512,14 @@ begin
     end if;
 
     insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
-        partition_key, kind,
-      payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers,
-        tags,
-      sticky_worker, periodic_schedule_id, periodic_tick_ms)
+      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
+      payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers, tags,
+      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
-      case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms,
-        job.retention_ms,
-      job.headers, job.tags, job.sticky_worker, job.periodic_schedule_id, job.periodic_tick_ms)
+      case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms, job.retention_ms,
+      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms)
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then
@@ -1538,13 +1541,13 @@ begin
       insert into :SCHEMA.tally (queue, at_ms, arrived, depth) values (job.queue, place_named.at_ms, 1, 1);
       if v_state = 'available' then
         perform :SCHEMA.open_lanes(array[cast(row(job.queue, job.partition_key, job.sticky_worker,
-          job.priority, v_start_ms, v_placed.key) as :SCHEMA.lane_entry)]);
+          :SCHEMA.class_key(job.rate_classes), job.priority, v_start_ms, v_placed.key) as :SCHEMA.lane_entry)]);
       end if;
       return v_placed;
     end if;
 
-    -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the
-    -- loop; the holder of the key may finish before it is locked here, and then the key is free again.
+    -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the loop; the
+    -- holder of the key may finish before it is locked here, and then the key is free again.
     select * into v_holder from :SCHEMA.job j
     where j.unique_key = job.unique_key and j.stage < 2
     for update;
@@ -1559,9 +1562,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.place_named is
-  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, '
-  'id_conflict, quarantined, duplicate, or replaced where the producer asked to replace the holder of the '
-  'key.';
+  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, id_conflict, quarantined, '
+  'duplicate, or replaced where the producer asked to replace the holder of the key.';
 revoke all on function :SCHEMA.place_named from public;
 --! EndIncluded enqueue/place_named.sql
 --! Included enqueue/place_plain.sql
@@ -1579,48 +1581,42 @@ declare
 begin
   with placed as (
     insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
-        partition_key, kind,
+      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      periodic_schedule_id, periodic_tick_ms)
+      class_key, periodic_schedule_id, periodic_tick_ms)
     select
-      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
-        else 'available' end
+      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled' else 'available' end
         as :SCHEMA.job_state),
-      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue,
-        j.partition_key,
-      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
-        j.headers, j.tags,
-      j.sticky_worker, j.periodic_schedule_id, j.periodic_tick_ms
+      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue, j.partition_key,
+      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms, j.headers, j.tags,
+      j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
+      j.periodic_schedule_id, j.periodic_tick_ms
     from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
     order by j.ord
-    returning key, state, queue, partition_key, sticky_worker, priority, scheduled_at_ms
+    returning key, state, queue, partition_key, sticky_worker, class_key, priority, scheduled_at_ms
   ), counted as (
     insert into :SCHEMA.tally (queue, at_ms, arrived, depth)
     select p.queue, place_plain.at_ms, count(*), count(*) from placed p group by p.queue
   )
   select
     (select array_agg(p.key order by p.key) from placed p),
-    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.priority, e.at_ms,
-      e.key) as :SCHEMA.lane_entry))
+    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
      from (
-       select p.queue, p.partition_key, p.sticky_worker, p.priority, min(p.scheduled_at_ms) as at_ms,
-         min(p.key) as key
+       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, min(p.scheduled_at_ms) as at_ms, min(p.key) as key
        from placed p
        where p.state = 'available'
-       group by p.queue, p.partition_key, p.sticky_worker, p.priority) e)
+       group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority) e)
   into v_keys, v_lanes;
   perform :SCHEMA.open_lanes(v_lanes);
   return query
-    select j.ord, k.key, :SCHEMA.job_id(k.key, null), 'inserted', null::text, false, null::jsonb
+    select j.ord, k.key, 'j' || lpad(to_hex(k.key), 16, '0'), 'inserted', null::text, false, null::jsonb
     from unnest(v_keys) with ordinality k(key, n)
     join (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j on j.n = k.n;
 end;
 $$;
-comment on function :SCHEMA.place_plain is
-  'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
+comment on function :SCHEMA.place_plain is 'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
 revoke all on function :SCHEMA.place_plain from public;
 --! EndIncluded enqueue/place_plain.sql
 --! Included enqueue/queue_depth_of.sql
@@ -1634,8 +1630,7 @@ as $$
   select coalesce((select d.depth from :SCHEMA.queue_depth d where d.queue = queue_depth_of.queue), 0)
     + coalesce((select sum(t.depth) from :SCHEMA.tally t where t.queue = queue_depth_of.queue), 0);
 $$;
-comment on function :SCHEMA.queue_depth_of is
-  'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
+comment on function :SCHEMA.queue_depth_of is 'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
 revoke all on function :SCHEMA.queue_depth_of from public;
 --! EndIncluded enqueue/queue_depth_of.sql
 --! Included enqueue/raise_refusal.sql
@@ -1657,16 +1652,13 @@ begin
   case v_refused.disposition
     when 'duplicate' then
       perform :SCHEMA.raise_error('HR001', 'a job with this unique key exists', jsonb_build_object(
-        'existing_id', v_refused.existing_id, 'replaced', v_refused.replaced)
-          || coalesce(v_refused.detail, '{}'));
+        'existing_id', v_refused.existing_id, 'replaced', v_refused.replaced) || coalesce(v_refused.detail, '{}'));
     when 'id_conflict' then
       perform :SCHEMA.raise_error('HR002', 'the id belongs to a job with other content', v_refused.detail);
     when 'quarantined' then
-      perform :SCHEMA.raise_error('HR003', 'the content is quarantined', v_refused.detail,
-        'see quarantine_list and quarantine_release');
+      perform :SCHEMA.raise_error('HR003', 'the content is quarantined', v_refused.detail, 'see quarantine_list and quarantine_release');
     when 'backpressure' then
-      perform :SCHEMA.raise_error('HR004', 'the queue is at its limit', v_refused.detail,
-        'try again when jobs have finished');
+      perform :SCHEMA.raise_error('HR004', 'the queue is at its limit', v_refused.detail, 'try again when jobs have finished');
   end case;
 end;
 $$;
@@ -1698,9 +1690,8 @@ begin
     foreach v_field in array c_bigints || c_integers loop
       v_value := (v_job -> v_field)::text;
       if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
-        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job '
-          || v_ord || ')', case when v_field = any (c_integers) then '-2147483648..2147483647'
-            else '-2^63..2^63-1' end);
+        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job ' || v_ord || ')',
+          case when v_field = any (c_integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
       elsif v_value <> 'null' and trim(both '"' from v_value)::numeric not between
           (case when v_field = any (c_integers) then -2147483648 else -9223372036854775808 end)
           and (case when v_field = any (c_integers) then 2147483647 else 9223372036854775807 end) then
@@ -1710,8 +1701,7 @@ begin
     end loop;
     v_value := (v_job -> 'pending')::text;
     if v_value not in ('null', 'true', 'false') then
-      perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord
-        || ')', 'true, false');
+      perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord || ')', 'true, false');
     end if;
     foreach v_field in array array['payload_base64', 'unique_key_base64'] loop
       v_value := trim(both '"' from (v_job -> v_field)::text);
@@ -1720,17 +1710,15 @@ begin
       end if;
     end loop;
     if position('\u0000' in v_job::text) > 0 then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord
-        || ' has the character U+0000, which JSON text here can''t hold',
-          'send such a payload as payload_base64');
+      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' has the character U+0000, which JSON text here can''t hold',
+        'send such a payload as payload_base64');
     end if;
   end loop;
   perform :SCHEMA.raise_invalid('jobs', problem, 'see enqueue_many');
 end;
 $$;
 comment on function :SCHEMA.raise_unreadable_job is
-  'Raises HR007 for the first value in the JSON of enqueue_many that has a wrong type; the slow second look '
-  'after a failure.';
+  'Raises HR007 for the first value in the JSON of enqueue_many that has a wrong type; the slow second look after a failure.';
 revoke all on function :SCHEMA.raise_unreadable_job from public;
 --! EndIncluded enqueue/raise_unreadable_job.sql
 --! Included enqueue/read_jobs.sql
@@ -1762,8 +1750,7 @@ begin
         when r.rate_class <> '' then array[r.rate_class]
       end,
       coalesce(r.weight, 1), r.fingerprint, coalesce(r.priority, 0), coalesce(r.max_attempts, 25),
-      r.scheduled_at_ms, r.delay_ms, nullif(r.timeout_ms, 0), nullif(r.deadline_ms, 0),
-        nullif(r.retention_ms, 0),
+      r.scheduled_at_ms, r.delay_ms, nullif(r.timeout_ms, 0), nullif(r.deadline_ms, 0), nullif(r.retention_ms, 0),
       case
         when r.unique_key is null and r.unique_key_base64 is null then null
         else :SCHEMA.scoped_unique_key(r.kind,
@@ -1785,8 +1772,7 @@ begin
           'payload_base64|stands beside payload|one of the two'
         when r.unique_key is not null and r.unique_key_base64 is not null then
           'unique_key_base64|stands beside unique_key|one of the two'
-        when octet_length(r.unique_key) > 1024 or octet_length(decode(r.unique_key_base64, 'base64')) > 1024
-          then
+        when octet_length(r.unique_key) > 1024 or octet_length(decode(r.unique_key_base64, 'base64')) > 1024 then
           'unique_key|is too long|at most 1024 bytes'
         when r.rate_class <> '' and r.rate_classes is not null then
           'rate_class|stands beside rate_classes|one of the two'
@@ -1805,22 +1791,17 @@ begin
   into v_jobs
   from rows from (
     json_to_recordset(jobs) as (
-      id text, kind text, schema_version integer, payload json, payload_base64 text, queue text,
-        partition_key text,
-      rate_class text, rate_classes json, weight integer, fingerprint text, priority integer,
-        max_attempts integer,
+      id text, kind text, schema_version integer, payload json, payload_base64 text, queue text, partition_key text,
+      rate_class text, rate_classes json, weight integer, fingerprint text, priority integer, max_attempts integer,
       scheduled_at_ms bigint, delay_ms bigint, timeout_ms bigint, deadline_ms bigint, retention_ms bigint,
-      unique_key text, unique_key_base64 text, unique_window_ms bigint, unique_scope text,
-        unique_replace json,
+      unique_key text, unique_key_base64 text, unique_window_ms bigint, unique_scope text, unique_replace json,
       unique_debounce_ms bigint, headers json, tags json, pending boolean, sticky_worker text,
       periodic_schedule_id text, periodic_tick_ms bigint),
     jsonb_array_elements(jobs::jsonb)
   ) with ordinality as r(
     id, kind, schema_version, payload, payload_base64, queue, partition_key, rate_class, rate_classes, weight,
-    fingerprint, priority, max_attempts, scheduled_at_ms, delay_ms, timeout_ms, deadline_ms, retention_ms,
-      unique_key,
-    unique_key_base64, unique_window_ms, unique_scope, unique_replace, unique_debounce_ms, headers, tags,
-      pending,
+    fingerprint, priority, max_attempts, scheduled_at_ms, delay_ms, timeout_ms, deadline_ms, retention_ms, unique_key,
+    unique_key_base64, unique_window_ms, unique_scope, unique_replace, unique_debounce_ms, headers, tags, pending,
     sticky_worker, periodic_schedule_id, periodic_tick_ms, o, ord);
   return v_jobs;
 exception when data_exception or invalid_parameter_value then
@@ -1829,8 +1810,8 @@ exception when data_exception or invalid_parameter_value then
 end;
 $$;
 comment on function :SCHEMA.read_jobs is
-  'The JSON of enqueue_many as rows with the defaults filled in. Values that can''t be read raise HR007; '
-  'what is readable but not allowed stands in fault.';
+  'The JSON of enqueue_many as rows with the defaults filled in. Values that can''t be read raise HR007; what is readable but '
+  'not allowed stands in fault.';
 revoke all on function :SCHEMA.read_jobs from public;
 --! EndIncluded enqueue/read_jobs.sql
 --! Included enqueue/replace_job.sql
@@ -1849,8 +1830,7 @@ declare
   v_state :SCHEMA.job_state := holder.state;
   v_new :SCHEMA.job;
 begin
-  if (v_fields = '{}' and not v_debounce) or holder.state not in ('pending', 'scheduled', 'available',
-    'retryable') then
+  if (v_fields = '{}' and not v_debounce) or holder.state not in ('pending', 'scheduled', 'available', 'retryable') then
     return false;
   end if;
   v_start_ms := case
@@ -1874,16 +1854,15 @@ begin
   where j.key = holder.key
   returning * into v_new;
   if v_new.state = 'available' then
-    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker,
-      v_new.priority, v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
+    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker, v_new.class_key, v_new.priority,
+      v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
   end if;
   return true;
 end;
 $$;
 comment on function :SCHEMA.replace_job is
-  'Applies unique_replace or unique_debounce_ms to the holder of a unique key, which the caller has locked. '
-  'False where nothing was asked for or the holder is running. A kind never changes; a pending job stays '
-  'pending.';
+  'Applies unique_replace or unique_debounce_ms to the holder of a unique key, which the caller has locked. False where '
+  'nothing was asked for or the holder is running. A kind never changes; a pending job stays pending.';
 revoke all on function :SCHEMA.replace_job from public;
 --! EndIncluded enqueue/replace_job.sql
 --! Included enqueue/scoped_unique_key.sql
@@ -1896,13 +1875,11 @@ set search_path = pg_catalog, pg_temp
 as $$
   select case
     when scope = 'global' then '\x0147'::bytea || raw
-    else '\x014b'::bytea || int4send(octet_length(convert_to(kind, 'UTF8'))) || convert_to(kind, 'UTF8')
-      || raw
+    else '\x014b'::bytea || int4send(octet_length(convert_to(kind, 'UTF8'))) || convert_to(kind, 'UTF8') || raw
   end;
 $$;
 comment on function :SCHEMA.scoped_unique_key is
-  'A unique key with its scope in front: the kind behind its length, or the mark of the global scope. No two '
-  'scopes collide.';
+  'A unique key with its scope in front: the kind behind its length, or the mark of the global scope. No two scopes collide.';
 revoke all on function :SCHEMA.scoped_unique_key from public;
 --! EndIncluded enqueue/scoped_unique_key.sql
 --! Included admit/admit.sql
@@ -1929,21 +1906,21 @@ begin
 end;
 $$;
 comment on function :SCHEMA.admit is
-  'Asks the gate what this worker may run: up to capacity jobs of these queues, each claimed with a lease of '
-  'lease_ms and a fence, in the order to run them. quantum bounds what one partition gets; null shares the '
-  'capacity evenly and gives what is left to whoever has work. Errors: HR007 invalid.';
+  'Asks the gate what this worker may run: up to capacity jobs of these queues, each claimed with a lease of lease_ms and a '
+  'fence, in the order to run them. quantum bounds what one partition gets; null shares the capacity evenly and gives what '
+  'is left to whoever has work. Errors: HR007 invalid.';
 revoke all on function :SCHEMA.admit from public;
 --! EndIncluded admit/admit.sql
 --! Included admit/admit_hinted.sql
 create or replace function :SCHEMA.admit_hinted(
-  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null,
-    lease_id text default null
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null, lease_id text default null
 )
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -1982,20 +1959,17 @@ begin
     v_chosen := v_chosen || v_drawn;
     v_taken := array(select c.key from unnest(v_chosen) c);
     exit when quantum is not null;
-    -- Whoever gave less than it was asked for has nothing left; what is left of the capacity goes to the
-    -- others.
+    -- Whoever gave less than it was asked for has nothing left; what is left of the capacity goes to the others.
     v_lanes := array(
       select l from unnest(v_lanes) l
-      where (select count(*) from unnest(v_drawn) d where d.queue = l.queue
-        and d.partition_key = l.partition_key)
+      where (select count(*) from unnest(v_drawn) d where d.queue = l.queue and d.partition_key = l.partition_key)
         >= v_per_lane);
   end loop;
 
   v_now := :SCHEMA.now_ms();
   if v_chosen <> '{}' then
     return query
-      select * from :SCHEMA.claim_jobs(v_chosen, worker, coalesce(lease_id, gen_random_uuid()::text),
-        lease_ms, v_now);
+      select * from :SCHEMA.claim_jobs(v_chosen, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms, v_now);
     for v_lane in
       select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
       from unnest(v_chosen) c
@@ -2014,9 +1988,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
-  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
-  'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  '(null: none waits for a time).';
+  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how many candidates '
+  'were held back for which reason, and in next_due_ms when the next waiting job falls due (null: none waits for a time).';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2027,6 +2000,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -2038,17 +2012,16 @@ declare
   v_first_key bigint;
 begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
-  -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that
-  -- it puts before it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
+  -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that it puts before
+  -- it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
   if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp then
     return;
   end if;
 
   with gone as (
     delete from :SCHEMA.lane_return r
-    where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-      and r.sticky_worker = v_lane.sticky_worker
-      and r.priority = v_lane.priority
+    where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+      and r.class_key = v_lane.class_key and r.priority = v_lane.priority
     returning r.at_ms, r.key
   )
   select s.at_ms, s.key into v_start_ms, v_start_key
@@ -2059,10 +2032,8 @@ begin
   -- A job under an unfinished claim counts as available here: the claim may yet be rolled back.
   select j.scheduled_at_ms, j.key into v_first_ms, v_first_key
   from :SCHEMA.job j
-  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
-    and j.sticky_worker = v_lane.sticky_worker
-    and j.priority = v_lane.priority and j.stage = 1
-    and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
+  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
+    and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
     and j.state = 'available'
   order by j.scheduled_at_ms, j.key
   limit 1;
@@ -2087,9 +2058,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.advance_lane is
-  'Moves the place where the gate starts in a line past jobs that were claimed, so that their remains are '
-  'never walked again. A position becomes tip when it is reached, mid at the next move, and from at the one '
-  'after, when nothing can still appear before it. Skips a line that another claim is moving.';
+  'Moves the place where the gate starts in a line past jobs that were claimed, so that their remains are never walked again. '
+  'A position becomes tip when it is reached, mid at the next move, and from at the one after, when nothing can still appear '
+  'before it. Skips a line that another claim is moving.';
 revoke all on function :SCHEMA.advance_lane from public;
 --! EndIncluded admit/advance_lane.sql
 --! Included admit/bring_due.sql
@@ -2100,6 +2071,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -2113,7 +2085,7 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.state <> 'pending'
+    where j.queue = q.queue and j.stage = 0
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   if v_next_ms > v_now or v_next_ms is null then
@@ -2125,7 +2097,7 @@ begin
     cross join lateral (
       select j.key
       from :SCHEMA.job j
-      where j.queue = q.queue and j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms <= v_now
+      where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms <= v_now
       order by j.scheduled_at_ms, j.key
       limit bring_due.most
       for update skip locked) d));
@@ -2134,15 +2106,15 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms > v_now
+    where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms > v_now
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   return v_next_ms;
 end;
 $$;
 comment on function :SCHEMA.bring_due is
-  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; '
-  'returns when the next one falls due, in ms, null where none waits for a time.';
+  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; returns when the '
+  'next one falls due, in ms, null where none waits for a time.';
 revoke all on function :SCHEMA.bring_due from public;
 --! EndIncluded admit/bring_due.sql
 --! Included admit/check_admission.sql
@@ -2175,8 +2147,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.check_admission is
-  'Raises HR007 for arguments of admit outside their limits; returns the queues sorted, each once, the empty '
-  'name as default.';
+  'Raises HR007 for arguments of admit outside their limits; returns the queues sorted, each once, the empty name as default.';
 revoke all on function :SCHEMA.check_admission from public;
 --! EndIncluded admit/check_admission.sql
 --! Included admit/claim_jobs.sql
@@ -2189,6 +2160,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2197,32 +2169,36 @@ as $$
 #variable_conflict use_column
 declare
   v_lease_no bigint;
-  v_keys bigint[] := array(select c.key from unnest(candidates) with ordinality c order by c.ordinality);
+  v_places tid[] := array(select c.tid from unnest(candidates) c);
 begin
   insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, at_ms, at_ms + lease_ms, v_keys)
+  values (claim_jobs.lease_id, claim_jobs.worker, at_ms, at_ms + lease_ms, array(select c.key from unnest(candidates) c))
   returning lease_no into v_lease_no;
+  -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
     with claimed as (
       update :SCHEMA.job j
       set state = 'running', fence = j.fence + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
-      where j.key = any (v_keys) and j.state = 'available'
-      returning j.*
+      from unnest(v_places) with ordinality c(tid, n)
+      where j.ctid = c.tid and j.state = 'available'
+      returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
+        j.max_attempts, j.payload, j.schema_version, j.headers, j.fence, j.weight, j.rate_classes, j.timeout_ms,
+        j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms
     )
-    select :SCHEMA.job_id(c.key, c.id), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
+    select coalesce(c.id, 'j' || lpad(to_hex(c.key), 16, '0')), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
       c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
-        at_ms + lease_ms,
-      x.checkpoint, x.cursor, c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms,
-      c.scheduled_at_ms, null::jsonb, null::bigint
-    from unnest(v_keys) with ordinality k(key, n)
-    join claimed c on c.key = k.key
-    left join :SCHEMA.job_extra x on x.key = c.key and (c.attempt > 0 or c.fence > 1)
-    order by k.n;
+      at_ms + lease_ms,
+      case when c.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = c.key) end,
+      case when c.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = c.key) end,
+      c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms, c.scheduled_at_ms, null::jsonb,
+      null::bigint
+    from claimed c
+    order by c.n;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
-  'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns '
-  'the claims in the order drawn.';
+  'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns the claims in '
+  'the order drawn.';
 revoke all on function :SCHEMA.claim_jobs from public;
 --! EndIncluded admit/claim_jobs.sql
 --! Included admit/draw.sql
@@ -2234,6 +2210,7 @@ rows 100
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2242,18 +2219,17 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind,
-      d.payload_fingerprint, d.rate_classes, d.weight, d.deadline_ms,
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
+      d.rate_classes, d.weight, d.deadline_ms,
       row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
-      select j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
+      select j.ctid as tid, j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
         j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-        and j.priority = l.priority and j.stage = 1
-        and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
+        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
       limit draw.per_lane
@@ -2261,8 +2237,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.draw is
-  'Locks up to per_lane available jobs at the head of each line, passing over those that another claim '
-  'holds, and ranks them within their partition by priority, due time and age.';
+  'Locks up to per_lane available jobs at the head of each line, passing over those that another claim holds, and ranks them '
+  'within their partition by priority, due time and age.';
 revoke all on function :SCHEMA.draw from public;
 --! EndIncluded admit/draw.sql
 --! Included admit/lanes_of.sql
@@ -2272,6 +2248,9 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -2288,18 +2267,16 @@ begin
       limit lanes_of.most) l
     group by l.queue, l.partition_key
   ), lanes as (
-    select distinct on (l.queue, l.partition_key, l.sticky_worker, l.priority)
-      l.no, l.queue, l.partition_key, l.sticky_worker, l.priority, l.from_ms, l.from_key, l.tip_key,
-        l.moved_at_ms,
+    select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
+      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key, l.tip_key, l.moved_at_ms,
       p.served_at_ms
     from picked p
     join :SCHEMA.lane l on l.queue = p.queue and l.partition_key = p.partition_key
       and l.sticky_worker in ('', lanes_of.worker)
-    order by l.queue, l.partition_key, l.sticky_worker, l.priority, l.no
+    order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.priority, l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key,
-        l.moved_at_ms) as :SCHEMA.lane_start)
+  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
+      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms) as :SCHEMA.lane_start)
     order by l.served_at_ms, l.priority desc, l.no)
   into v_lanes
   from lanes l
@@ -2307,15 +2284,14 @@ begin
     select t.at_ms, t.key
     from :SCHEMA.lane_return t
     where t.queue = l.queue and t.partition_key = l.partition_key and t.sticky_worker = l.sticky_worker
-      and t.priority = l.priority and (t.at_ms, t.key) < (l.from_ms, l.from_key)
+      and t.class_key = l.class_key and t.priority = l.priority and (t.at_ms, t.key) < (l.from_ms, l.from_key)
     order by t.at_ms, t.key
     limit 1) r on true;
   return v_lanes;
 end;
 $$;
 comment on function :SCHEMA.lanes_of is
-  'The lines that a worker may draw from, least recently served partitions first, each with the place where '
-  'to start.';
+  'The lines that a worker may draw from, least recently served partitions first, each with the place where to start.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
 --! Included settle/ack.sql
@@ -2340,8 +2316,7 @@ declare
   v_settled :SCHEMA.settled_job[];
 begin
   v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
-    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms',
-      delay_ms,
+    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms', delay_ms,
     'logs', logs, 'actual_weight', actual_weight))));
   if v_settled = '{}' then
     perform :SCHEMA.raise_rejected(job_id);
@@ -2350,10 +2325,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack is
-  'Ends an attempt: success, retry, skip, revoke, snooze (delay_ms needed), rate_limited, undecodable, '
-  'checkpoint_stale. Returns the state reached; deleted where no row is left. Without delay_ms a retry waits '
-  '1 s doubled per attempt, at most 1 h, and up to 1 s more; 0 is allowed and means at once. Errors: HR005 '
-  'lease_rejected, HR007 invalid.';
+  'Ends an attempt: success, retry, skip, revoke, snooze (delay_ms needed), rate_limited, undecodable, checkpoint_stale. '
+  'Returns the state reached; deleted where no row is left. Without delay_ms a retry waits 1 s doubled per attempt, at most '
+  '1 h, and up to 1 s more; 0 is allowed and means at once. Errors: HR005 lease_rejected, HR007 invalid.';
 revoke all on function :SCHEMA.ack from public;
 --! EndIncluded settle/ack.sql
 --! Included settle/ack_many.sql
@@ -2378,18 +2352,16 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack_many is
-  'Ends many attempts at once and returns a row each, in order: the state reached (deleted: no row any '
-  'more), or rejected where the lease or fence no longer holds the job, which then has not been touched. '
-  'Keys of an ack: job_id, lease_id, fence, outcome (success, retry, skip, revoke, snooze, rate_limited, '
-  'undecodable, checkpoint_stale), error, delay_ms (needed for snooze, optional for retry), logs (list), '
-  'actual_weight, result_base64, result_schema_version. A value outside its limits raises HR007 and nothing '
-  'is written.';
+  'Ends many attempts at once and returns a row each, in order: the state reached (deleted: no row any more), or rejected '
+  'where the lease or fence no longer holds the job, which then has not been touched. Keys of an ack: job_id, lease_id, '
+  'fence, outcome (success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale), error, delay_ms '
+  '(needed for snooze, optional for retry), logs (list), actual_weight, result_base64, result_schema_version. A value '
+  'outside its limits raises HR007 and nothing is written.';
 revoke all on function :SCHEMA.ack_many from public;
 --! EndIncluded settle/ack_many.sql
 --! Included settle/ack_success_with_result.sql
 create or replace function :SCHEMA.ack_success_with_result(
-  job_id text, lease_id text, fence bigint, logs jsonb, actual_weight integer, schema_version integer,
-    bytes bytea
+  job_id text, lease_id text, fence bigint, logs jsonb, actual_weight integer, schema_version integer, bytes bytea
 )
 returns text
 language plpgsql
@@ -2415,8 +2387,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack_success_with_result is
-  'Ends an attempt with success and stores its result under the same fence; it is kept as long as the job '
-  'is, so a job without retention keeps none. Errors: HR005 lease_rejected, HR007 invalid.';
+  'Ends an attempt with success and stores its result under the same fence; it is kept as long as the job is, so a job without '
+  'retention keeps none. Errors: HR005 lease_rejected, HR007 invalid.';
 revoke all on function :SCHEMA.ack_success_with_result from public;
 --! EndIncluded settle/ack_success_with_result.sql
 --! Included settle/after_settle.sql
@@ -2426,8 +2398,11 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -2443,8 +2418,7 @@ begin
   delete from :SCHEMA.job_extra x
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
-    delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s
-      where s.own_lease);
+    delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
   end if;
   if exists (select from unnest(acks) a where a.result is not null) then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
@@ -2457,15 +2431,13 @@ begin
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.priority, s.scheduled_at_ms,
-      s.key) as :SCHEMA.lane_entry))
+    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
     from unnest(settled) s
     where s.state = 'available'));
 end;
 $$;
 comment on function :SCHEMA.after_settle is
-  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into '
-  'line.';
+  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into line.';
 revoke all on function :SCHEMA.after_settle from public;
 --! EndIncluded settle/after_settle.sql
 --! Included settle/checkpoint.sql
@@ -2483,8 +2455,7 @@ declare
   v_key bigint;
 begin
   if json_typeof(checkpoint.checkpoint) is distinct from 'object' then
-    perform :SCHEMA.raise_invalid('checkpoint', 'must be an object',
-      'completed, in_progress, version and the like');
+    perform :SCHEMA.raise_invalid('checkpoint', 'must be an object', 'completed, in_progress, version and the like');
   elsif octet_length(checkpoint.checkpoint::text) > 1048576 then
     perform :SCHEMA.raise_invalid('checkpoint', 'is too long', 'at most 1048576 bytes');
   elsif octet_length(checkpoint.cursor) > 1048576 then
@@ -2497,9 +2468,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.checkpoint is
-  'Stores how far a job has come, before the side effect that it announces. Object keys that Headrace reads: '
-  'completed (list of step names), in_progress (a step), crashes (counted by reclaim_expired). Errors: HR005 '
-  'lease_rejected: stop now; HR007.';
+  'Stores how far a job has come, before the side effect that it announces. Object keys that Headrace reads: completed (list '
+  'of step names), in_progress (a step), crashes (counted by reclaim_expired). Errors: HR005 lease_rejected: stop now; HR007.';
 revoke all on function :SCHEMA.checkpoint from public;
 --! EndIncluded settle/checkpoint.sql
 --! Included settle/claim_effect.sql
@@ -2519,14 +2489,12 @@ begin
 end;
 $$;
 comment on function :SCHEMA.claim_effect is
-  'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
-  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor.';
+  'True for the first transaction that claims this effect; false where one that has committed did. Waits for one that is '
+  'still open. Call it in the transaction of the effect. The claim is forgotten after the horizon of the janitor.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
-create or replace function :SCHEMA.complete(job_id text, lease_id text, fence bigint,
-  actual_weight integer default null)
+create or replace function :SCHEMA.complete(job_id text, lease_id text, fence bigint, actual_weight integer default null)
 returns void
 language plpgsql
 volatile
@@ -2539,8 +2507,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.complete is
-  'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
-  'roll back: the fence then undoes the business writes too.';
+  'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to roll back: the '
+  'fence then undoes the business writes too.';
 revoke all on function :SCHEMA.complete from public;
 --! EndIncluded settle/complete.sql
 --! Included settle/hold.sql
@@ -2551,6 +2519,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
@@ -2566,8 +2535,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.hold is
-  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or '
-  'fence no longer holds it.';
+  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or fence no longer '
+  'holds it.';
 revoke all on function :SCHEMA.hold from public;
 --! EndIncluded settle/hold.sql
 --! Included settle/read_acks.sql
@@ -2578,6 +2547,8 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -2593,54 +2564,48 @@ begin
           when r.job_id ~ '^j[0-9a-f]{16}$' then ('x' || substr(r.job_id, 2))::bit(64)::bigint
           else (select j.key from :SCHEMA.job j where j.id = r.job_id)
         end,
-        r.lease_id, r.fence, r.outcome, :SCHEMA.cut_text(r.error, 8192), r.delay_ms,
-          :SCHEMA.cut_logs(r.logs::jsonb),
-        r.actual_weight, r.result_schema_version, decode(r.result_base64,
-          'base64')) as :SCHEMA.ack_input) order by r.ord)
+        r.lease_id, r.fence, r.outcome, case when r.error is not null then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
+        case when r.logs is not null then :SCHEMA.cut_logs(r.logs::jsonb) end,
+        r.actual_weight, r.result_schema_version, decode(r.result_base64, 'base64')) as :SCHEMA.ack_input) order by r.ord)
     into v_acks
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
-      as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version,
-        result_base64, ord);
+      as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version, result_base64, ord);
   exception when data_exception or invalid_parameter_value then
-    perform :SCHEMA.raise_invalid('acks', sqlerrm,
-      'objects of job_id, lease_id, fence, outcome and the like');
+    perform :SCHEMA.raise_invalid('acks', sqlerrm, 'objects of job_id, lease_id, fence, outcome and the like');
   end;
-  select a.ord, f.field, f.reason, f.bound into v_bad
-  from unnest(v_acks) a
-  cross join lateral (values
-    ('job_id', 'must be given', 'text', a.id is null),
-    ('lease_id', 'must be given', 'text', a.lease_id is null),
-    ('fence', 'must be given', 'a whole number', a.fence is null),
-    ('outcome', 'is unknown: ' || coalesce(left(a.outcome, 40), 'null'),
-      'success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale',
-        coalesce(a.outcome, '') not in
-      ('success', 'retry', 'skip', 'revoke', 'snooze', 'rate_limited', 'undecodable', 'checkpoint_stale')),
-    ('delay_ms', 'is out of bounds', '0..10000 years', a.delay_ms not between 0 and 315576000000000),
-    ('delay_ms', 'is needed for a snooze', 'at least 1', a.outcome = 'snooze'
-      and coalesce(a.delay_ms, 0) < 1),
-    ('actual_weight', 'is out of bounds', '0..2147483647', a.actual_weight < 0),
-    ('result_schema_version', 'is out of bounds', 'at least 1', a.result_schema_version < 1),
-    ('result', 'goes with success only', 'success', a.result is not null and a.outcome <> 'success'),
-    ('result', 'is too long', 'at most 33554432 bytes', octet_length(a.result) > 33554432)
-  ) f(field, reason, bound, bad)
-  where f.bad and (a.outcome is distinct from 'success' or a.delay_ms is not null
-    or a.actual_weight is not null
-    or a.result is not null or a.id is null or a.lease_id is null or a.fence is null)
-  order by a.ord
+  select f.ord, f.fault into v_bad
+  from (
+    select a.ord, case
+      when a.id is null then 'job_id|must be given|text'
+      when a.lease_id is null then 'lease_id|must be given|text'
+      when a.fence is null then 'fence|must be given|a whole number'
+      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze', 'rate_limited',
+          'undecodable', 'checkpoint_stale') then
+        'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
+        || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
+      when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
+      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1 then 'delay_ms|is needed for a snooze|at least 1'
+      when a.actual_weight < 0 then 'actual_weight|is out of bounds|0..2147483647'
+      when a.result_schema_version < 1 then 'result_schema_version|is out of bounds|at least 1'
+      when a.result is not null and a.outcome <> 'success' then 'result|goes with success only|success'
+      when octet_length(a.result) > 33554432 then 'result|is too long|at most 33554432 bytes'
+    end as fault
+    from unnest(v_acks) a
+  ) f
+  where f.fault is not null
+  order by f.ord
   limit 1;
   if found then
-    perform :SCHEMA.raise_invalid(v_bad.field,
-      v_bad.reason || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')' else '' end,
-        v_bad.bound);
+    perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
+      split_part(v_bad.fault, '|', 2) || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')' else '' end,
+      split_part(v_bad.fault, '|', 3));
   end if;
   return coalesce(v_acks, '{}');
 end;
 $$;
-comment on function :SCHEMA.read_acks is
-  'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their '
-  'limits.';
+comment on function :SCHEMA.read_acks is 'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their limits.';
 revoke all on function :SCHEMA.read_acks from public;
 --! EndIncluded settle/read_acks.sql
 --! Included settle/read_holders.sql
@@ -2658,8 +2623,8 @@ begin
     perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
   end if;
   begin
-    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null,
-      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord)
+    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null, null, null,
+      null, null, null) as :SCHEMA.ack_input) order by r.ord)
     into v_holders
     from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality
       as r(job_id, lease_id, fence, ord);
@@ -2669,8 +2634,7 @@ begin
   return coalesce(v_holders, '{}');
 end;
 $$;
-comment on function :SCHEMA.read_holders is
-  'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none.';
+comment on function :SCHEMA.read_holders is 'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none.';
 revoke all on function :SCHEMA.read_holders from public;
 --! EndIncluded settle/read_holders.sql
 --! Included settle/record_attempts.sql
@@ -2682,25 +2646,28 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
 as $$
 #variable_conflict use_column
+declare
+  v_all text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'all');
+  v_none text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'none');
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end,
-    s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence,
+    s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
-    and (s.outcome <> 'success' or a.logs is not null
-      or exists (select from :SCHEMA.queue q where q.queue = s.queue and q.history = 'all'))
-    and not exists (select from :SCHEMA.queue q where q.queue = s.queue and q.history = 'none');
+    and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all))
+    and s.queue <> all (v_none);
   perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
-  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Snoozes, '
-  'hand-backs and revokes leave none.';
+  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Snoozes, hand-backs and '
+  'revokes leave none.';
 revoke all on function :SCHEMA.record_attempts from public;
 --! EndIncluded settle/record_attempts.sql
 --! Included settle/release.sql
@@ -2716,8 +2683,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release is
-  'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
-  'lease_rejected.';
+  'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 lease_rejected.';
 revoke all on function :SCHEMA.release from public;
 --! EndIncluded settle/release.sql
 --! Included settle/renew.sql
@@ -2728,6 +2694,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2742,8 +2709,7 @@ declare
 begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
-  -- The leases are locked first and read in a statement of its own, which sees what was done to them
-  -- meanwhile.
+  -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
   perform from :SCHEMA.lease l
   where l.lease_no in (
     select j.lease_no from unnest(v_asked) a join :SCHEMA.job j on j.key = a.key and j.fence = a.fence)
@@ -2752,8 +2718,7 @@ begin
   v_held := array(
     select j.key
     from unnest(v_asked) a
-    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence
-      and (j.id is null or j.id = a.id)
+    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
     join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
@@ -2774,8 +2739,8 @@ begin
     else
       -- Some jobs of the claim are not to be kept: those that are get a lease of their own.
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key,
-        v_partly.claimed_at_ms, v_expires_ms, v_partly.keys)
+      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
+        v_expires_ms, v_partly.keys)
       returning lease_no into v_lease_no;
       update :SCHEMA.job j
       set lease_no = v_lease_no
@@ -2789,9 +2754,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.renew is
-  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the '
-  'jobs that are no longer held; it never fails because of those. A lease that has expired but was not '
-  'reclaimed is revived. Errors: HR007.';
+  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the jobs that are no '
+  'longer held; it never fails because of those. A lease that has expired but was not reclaimed is revived. Errors: HR007.';
 revoke all on function :SCHEMA.renew from public;
 --! EndIncluded settle/renew.sql
 --! Included settle/settle.sql
@@ -2802,6 +2766,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2814,14 +2779,12 @@ begin
   -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
   with gone as (
     delete from :SCHEMA.job j
-    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a,
-      :SCHEMA.lease l
+    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
     where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       and l.lease_no = j.lease_no and l.lease_id = a.lease_id
       and (a.outcome = 'revoke' or j.retention_ms is null)
-    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker,
-      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no,
-        l.queue is not null,
+    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
+      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
       j.weight, j.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(g.settled) into v_settled from gone g;
@@ -2837,9 +2800,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle is
-  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns '
-  'those that did; the others have written nothing. An expired lease that nobody reclaimed still counts: the '
-  'work is done.';
+  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns those that did; '
+  'the others have written nothing. An expired lease that nobody reclaimed still counts: the work is done.';
 revoke all on function :SCHEMA.settle from public;
 --! EndIncluded settle/settle.sql
 --! Included settle/settle_in_place.sql
@@ -2850,6 +2812,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -2864,8 +2827,7 @@ begin
     set state = n.state,
       attempt = case when a.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
-        when n.state = 'retryable' then v_now + coalesce(a.delay_ms,
-          :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+        when n.state = 'retryable' then v_now + coalesce(a.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
         when n.state = 'scheduled' then v_now + a.delay_ms
         else j.scheduled_at_ms
       end,
@@ -2889,9 +2851,8 @@ begin
     where j.key = n.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       and l.lease_no = j.lease_no and l.lease_id = a.lease_id
       and (a.outcome <> 'success' or j.retention_ms is not null)
-    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker,
-      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no,
-        l.queue is not null,
+    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
+      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no, l.queue is not null,
       j.weight, n.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
@@ -2899,8 +2860,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle_in_place is
-  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended '
-  'badly.';
+  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended badly.';
 revoke all on function :SCHEMA.settle_in_place from public;
 --! EndIncluded settle/settle_in_place.sql
 --! Included settle/trim_attempts.sql
@@ -2949,8 +2909,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.claim_duty is
-  'Claims or renews a duty for lease_ms: true where it is free, expired or already the holder''s. Never '
-  'waits. Errors: HR007.';
+  'Claims or renews a duty for lease_ms: true where it is free, expired or already the holder''s. Never waits. Errors: HR007.';
 revoke all on function :SCHEMA.claim_duty from public;
 --! EndIncluded sweep/claim_duty.sql
 --! Included sweep/clear_sweep_error.sql
@@ -2975,6 +2934,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 declare
@@ -2988,8 +2948,7 @@ begin
   return v_gone;
 end;
 $$;
-comment on function :SCHEMA.evict_jobs is
-  'Deletes finished jobs, which the caller has found and locked, with what belongs to them.';
+comment on function :SCHEMA.evict_jobs is 'Deletes finished jobs, which the caller has found and locked, with what belongs to them.';
 revoke all on function :SCHEMA.evict_jobs from public;
 --! EndIncluded sweep/evict_jobs.sql
 --! Included sweep/evict_retained.sql
@@ -3000,6 +2959,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -3032,8 +2992,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
-  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
-  'can''t be deleted is left and named in sweep_error.';
+  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that can''t be deleted is '
+  'left and named in sweep_error.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
 --! Included sweep/janitor.sql
@@ -3044,6 +3004,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set lock_timeout = '2s'
 as $$
 declare
@@ -3070,8 +3031,7 @@ begin
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.attempt a where a.no = any (array(
     select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
-      where j.key = o.job_key)
+    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j where j.key = o.job_key)
     order by o.finished_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
@@ -3086,9 +3046,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.janitor is
-  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and '
-  'counts per minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, '
-  'lines that stay empty.';
+  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
+  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -3099,6 +3058,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
@@ -3108,8 +3068,8 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker,
-    j.claimed_at_ms, v_now, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
+    'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
@@ -3122,8 +3082,7 @@ begin
 
   with lost as (
     update :SCHEMA.job j
-    set state = cast(case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then 'retryable'
-      else 'quarantined' end
+    set state = cast(case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then 'retryable' else 'quarantined' end
         as :SCHEMA.job_state),
       crash_attempt = least(j.crash_attempt, 2147483646) + 1,
       scheduled_at_ms = v_now + :SCHEMA.backoff_ms(j.crash_attempt),
@@ -3134,8 +3093,7 @@ begin
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;
 
-  insert into :SCHEMA.quarantine as q (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload,
-    reason)
+  insert into :SCHEMA.quarantine as q (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload, reason)
   select distinct on (f.fingerprint) f.fingerprint, l.kind, l.crash_attempt, v_now, l.payload,
     'its workers died ' || l.crash_attempt || ' times'
   from unnest(v_lost) l
@@ -3143,16 +3101,14 @@ begin
   where l.state = 'quarantined'
   order by f.fingerprint, l.crash_attempt desc
   on conflict (fingerprint) do update
-    set crash_count = greatest(q.crash_count, excluded.crash_count),
-      quarantined_at_ms = excluded.quarantined_at_ms;
+    set crash_count = greatest(q.crash_count, excluded.crash_count), quarantined_at_ms = excluded.quarantined_at_ms;
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   select l.queue, v_now, count(*), - count(*) filter (where l.state = 'quarantined')
   from unnest(v_lost) l
   group by l.queue;
   perform :SCHEMA.trim_attempts(l.key) from unnest(v_lost) l where l.attempt::bigint + l.crash_attempt >= 50;
   return query
-    select :SCHEMA.job_id(l.key, l.id), l.crash_attempt, l.state = 'quarantined'
-      from unnest(v_lost) l order by l.key;
+    select :SCHEMA.job_id(l.key, l.id), l.crash_attempt, l.state = 'quarantined' from unnest(v_lost) l order by l.key;
 end;
 $$;
 comment on function :SCHEMA.lose_leases is
@@ -3168,8 +3124,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   insert into :SCHEMA.sweep_error as e (sweep, subject, at_ms, error)
-  values (note_sweep_error.sweep, note_sweep_error.subject, :SCHEMA.now_ms(),
-    :SCHEMA.cut_text(note_sweep_error.error, 2048))
+  values (note_sweep_error.sweep, note_sweep_error.subject, :SCHEMA.now_ms(), :SCHEMA.cut_text(note_sweep_error.error, 2048))
   on conflict (sweep, subject) do update
     set at_ms = excluded.at_ms, times = e.times + 1, error = excluded.error;
 $$;
@@ -3184,6 +3139,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -3196,7 +3152,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 0 and j.state <> 'pending' and j.scheduled_at_ms <= v_now
+    where j.stage = 0 and j.scheduled_at_ms <= v_now
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
@@ -3216,8 +3172,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.promote_due is
-  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
-  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes workers. Returns how '
+  'many. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.promote_due from public;
 --! EndIncluded sweep/promote_due.sql
 --! Included sweep/promote_jobs.sql
@@ -3228,6 +3184,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 declare
@@ -3238,22 +3195,20 @@ begin
     update :SCHEMA.job j
     set state = 'available'
     where j.key = any (keys) and j.state in ('scheduled', 'retryable')
-    returning j.key, j.queue, j.partition_key, j.sticky_worker, j.priority, j.scheduled_at_ms
+    returning j.key, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms
   )
-  select sum(e.n), array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.priority, e.at_ms,
-    e.key) as :SCHEMA.lane_entry))
+  select sum(e.n), array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
   into v_moved, v_lanes
   from (
-    select m.queue, m.partition_key, m.sticky_worker, m.priority, min(m.scheduled_at_ms) as at_ms,
-      min(m.key) as key, count(*) as n
+    select m.queue, m.partition_key, m.sticky_worker, m.class_key, m.priority, min(m.scheduled_at_ms) as at_ms, min(m.key) as key,
+      count(*) as n
     from moved m
-    group by m.queue, m.partition_key, m.sticky_worker, m.priority) e;
+    group by m.queue, m.partition_key, m.sticky_worker, m.class_key, m.priority) e;
   perform :SCHEMA.open_lanes(v_lanes);
   return coalesce(v_moved, 0);
 end;
 $$;
-comment on function :SCHEMA.promote_jobs is
-  'Makes waiting jobs, which the caller found due and locked, available. Returns how many.';
+comment on function :SCHEMA.promote_jobs is 'Makes waiting jobs, which the caller found due and locked, available. Returns how many.';
 revoke all on function :SCHEMA.promote_jobs from public;
 --! EndIncluded sweep/promote_jobs.sql
 --! Included sweep/reclaim_expired.sql
@@ -3264,6 +3219,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
 as $$
@@ -3310,9 +3266,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.reclaim_expired is
-  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
-  'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
-  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
+  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable after a wait, or '
+  'quarantined at the third crash. Returns the jobs taken, each to one caller only. A row that can''t be moved is left, '
+  'named in sweep_error, and does not hold up the others.';
 revoke all on function :SCHEMA.reclaim_expired from public;
 --! EndIncluded sweep/reclaim_expired.sql
 --! Included sweep/release_duty.sql
@@ -3332,8 +3288,7 @@ begin
   where d.name = release_duty.name and d.holder = release_duty.holder;
 end;
 $$;
-comment on function :SCHEMA.release_duty is
-  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+comment on function :SCHEMA.release_duty is 'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
 revoke all on function :SCHEMA.release_duty from public;
 --! EndIncluded sweep/release_duty.sql
 --! Included sweep/retire_lanes.sql
@@ -3344,6 +3299,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -3361,36 +3317,34 @@ begin
   loop
     v_empty := not exists (
       select from :SCHEMA.job j
-      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
-        and j.sticky_worker = v_lane.sticky_worker
-        and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
+        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
         and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
       and not exists (
         select from :SCHEMA.lane_return r
         where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.priority = v_lane.priority);
+          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
     if exists (
       select from :SCHEMA.lane o
       where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-        and o.sticky_worker = v_lane.sticky_worker and o.priority = v_lane.priority and o.no < v_lane.no
-        and not o.dying)
+        and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
     then
       delete from :SCHEMA.lane l where l.no = v_lane.no;
       v_gone := v_gone + 1;
       continue;
     end if;
-    -- A producer that begins after the mark was seen adds a line of its own; once the older ones have ended,
-    -- an empty line stays empty. So: mark, stamp at the next visit, remove at the one after.
+    -- A producer that begins after the mark was seen adds a line of its own; once the older ones have ended, an empty line
+    -- stays empty. So: mark, stamp at the next visit, remove at the one after.
     if v_lane.dying and v_lane.retire_stamp is not null and v_empty then
       if pg_snapshot_xmin(pg_current_snapshot()) >= v_lane.retire_stamp then
         delete from :SCHEMA.lane l where l.no = v_lane.no;
         delete from :SCHEMA.lane_return r
         where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.priority = v_lane.priority
+          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority
           and not exists (
             select from :SCHEMA.lane o
             where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-              and o.sticky_worker = v_lane.sticky_worker and o.priority = v_lane.priority);
+              and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority);
         v_gone := v_gone + 1;
       end if;
     else
@@ -3404,9 +3358,7 @@ begin
   return v_gone;
 end;
 $$;
-comment on function :SCHEMA.retire_lanes is
-  'Removes lines that have stayed empty over three visits, ten minutes apart, and second rows of a line. '
-  'Returns how many.';
+comment on function :SCHEMA.retire_lanes is 'Removes lines that have stayed empty over three visits, ten minutes apart, and second rows of a line. Returns how many.';
 revoke all on function :SCHEMA.retire_lanes from public;
 --! EndIncluded sweep/retire_lanes.sql
 --! Included sweep/roll_up_tallies.sql
@@ -3417,6 +3369,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_folded :SCHEMA.tally[];
@@ -3424,17 +3377,15 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   with folded as (
     delete from :SCHEMA.tally t
-    where t.no = any (array(select n.no from :SCHEMA.tally n order by n.no limit max_rows for update skip
-      locked))
+    where t.no = any (array(select n.no from :SCHEMA.tally n order by n.no limit max_rows for update skip locked))
     returning t.*
   )
   select array_agg(cast(f as :SCHEMA.tally)) into v_folded from folded f;
   insert into :SCHEMA.queue_minute as m (queue, minute_ms, arrived, completed, failed, refused)
   select s.queue, s.minute_ms, s.arrived, s.completed, s.failed, coalesce(s.refused, '{}')
   from (
-    select t.queue, t.at_ms / 60000 * 60000 as minute_ms, sum(t.arrived) as arrived,
-      sum(t.completed) as completed, sum(t.failed) as failed,
-        :SCHEMA.sum_counts(jsonb_agg(t.refused) filter (where t.refused is not null)) as refused
+    select t.queue, t.at_ms / 60000 * 60000 as minute_ms, sum(t.arrived) as arrived, sum(t.completed) as completed,
+      sum(t.failed) as failed, :SCHEMA.sum_counts(jsonb_agg(t.refused) filter (where t.refused is not null)) as refused
     from unnest(v_folded) t
     group by t.queue, t.at_ms / 60000) s
   order by s.queue, s.minute_ms
@@ -3449,8 +3400,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
-  'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
-  'folded.';
+  'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it folded.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
 --! Included sweep/run_duties.sql
@@ -3490,14 +3440,13 @@ begin
       end;
       update :SCHEMA.duty d
       set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0
-      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0
-        or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
+      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0 or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
     exception when others or query_canceled then
       -- Noted and tried again later with half the rows; the other duties go on.
       error := sqlerrm;
       update :SCHEMA.duty d
-      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
-        2048), retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
+      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048),
+        retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
       where d.name = duty;
     end;
     return next;
@@ -3505,9 +3454,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.run_duties is
-  'Runs the sweeps that this holder can have, each under its duty lease and bounded by max_rows, and returns '
-  'what each did. One that fails returns its error, is tried again later with half the rows, and holds up no '
-  'other. Call it every second or so from a worker, pg_cron or a loop. Errors: HR007.';
+  'Runs the sweeps that this holder can have, each under its duty lease and bounded by max_rows, and returns what each did. '
+  'One that fails returns its error, is tried again later with half the rows, and holds up no other. Call it every second or '
+  'so from a worker, pg_cron or a loop. Errors: HR007.';
 revoke all on function :SCHEMA.run_duties from public;
 --! EndIncluded sweep/run_duties.sql
 --! Included policy/set_transition_guard.sql
@@ -3528,8 +3477,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.set_transition_guard is
-  'Switches the check of every move of a job against the table transition on or off. It costs time per row: '
-  'on in tests, off by default.';
+  'Switches the check of every move of a job against the table transition on or off. It costs time per row: on in tests, off '
+  'by default.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
 --! Included internal/lanes_for.sql
@@ -3540,14 +3489,15 @@ immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select array_agg(cast(row(f.queue, f.partition_key, f.sticky_worker, f.priority, f.scheduled_at_ms, f.key)
+  select array_agg(cast(row(f.queue, f.partition_key, f.sticky_worker, f.class_key, f.priority,
+    f.scheduled_at_ms, f.key)
     as :SCHEMA.lane_entry))
   from (
-    select distinct on (j.queue, j.partition_key, j.sticky_worker, j.priority)
-      j.queue, j.partition_key, j.sticky_worker, j.priority, j.scheduled_at_ms, j.key
+    select distinct on (j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority)
+      j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.key
     from unnest(lanes_for.jobs) j
     where j.state = 'available'
-    order by j.queue, j.partition_key, j.sticky_worker, j.priority, j.scheduled_at_ms, j.key) f;
+    order by j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.key) f;
 $$;
 comment on function :SCHEMA.lanes_for is
   'What open_lanes has to be told of these jobs: the first place taken in each line.';
@@ -3561,6 +3511,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_job :SCHEMA.job;
@@ -3605,6 +3556,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 declare
@@ -3637,6 +3589,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
@@ -3684,6 +3637,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
@@ -3713,6 +3667,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(operator_retry.id);
@@ -3771,6 +3726,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
@@ -3817,6 +3773,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_job :SCHEMA.job;
@@ -3846,6 +3803,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_job :SCHEMA.job;
@@ -4060,8 +4018,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.counts is
-  'Jobs per state, of one queue or of all: exact up to 50,000 jobs looked at, beyond that approximate says '
-  'so.';
+  'Jobs per state, of one queue or of all: exact up to 50,000 jobs looked at, beyond that approximate says so.';
 revoke all on function :SCHEMA.counts from public;
 --! EndIncluded inspect/counts.sql
 --! Included inspect/get_job.sql
@@ -4072,6 +4029,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -4084,15 +4042,14 @@ begin
 end;
 $$;
 comment on function :SCHEMA.get_job is
-  'One job with its state, or no row. Payload and headers only with include_payload; result, output, '
-  'progress and checkpoint have functions of their own.';
+  'One job with its state, or no row. Payload and headers only with include_payload; result, output, progress and checkpoint '
+  'have functions of their own.';
 revoke all on function :SCHEMA.get_job from public;
 --! EndIncluded inspect/get_job.sql
 --! Included inspect/list_attempts.sql
 create or replace function :SCHEMA.list_attempts(job_id text, max_rows integer default 50)
 returns table (
-  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint,
-    outcome text,
+  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint, outcome text,
   error text, logs jsonb
 )
 language plpgsql
@@ -4100,6 +4057,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -4113,20 +4071,18 @@ begin
     limit max_rows;
 end;
 $$;
-comment on function :SCHEMA.list_attempts is
-  'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
-  '(set_history_policy).';
+comment on function :SCHEMA.list_attempts is 'The history of a job, newest first, at most 200 entries; what is kept depends on the queue (set_history_policy).';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/list_jobs.sql
-create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null,
-  max_rows integer default 50)
+create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null, max_rows integer default 50)
 returns setof :SCHEMA.job_summary
 language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
@@ -4141,12 +4097,11 @@ begin
   end if;
   v_before := coalesce(cursor::bigint, 9223372036854775807);
   select k into v_unknown from jsonb_object_keys(filter) k
-  where k not in ('queue', 'state', 'kind', 'kind_prefix', 'partition_key', 'id', 'fingerprint', 'rate_class',
-    'priority', 'tags_all', 'tags_any')
+  where k not in ('queue', 'state', 'kind', 'kind_prefix', 'partition_key', 'id', 'fingerprint', 'rate_class', 'priority',
+    'tags_all', 'tags_any')
   limit 1;
   if found then
-    perform :SCHEMA.raise_invalid('filter', 'has an unknown field: ' || v_unknown,
-      'queue, state, kind, kind_prefix, '
+    perform :SCHEMA.raise_invalid('filter', 'has an unknown field: ' || v_unknown, 'queue, state, kind, kind_prefix, '
       'partition_key, id, fingerprint, rate_class, priority, tags_all, tags_any');
   end if;
   return query
@@ -4164,10 +4119,8 @@ begin
         and (not filter ? 'id' or :SCHEMA.job_id(e.key, e.id) = filter ->> 'id')
         and (not filter ? 'priority' or e.priority = (filter ->> 'priority')::integer)
         and (not filter ? 'rate_class' or filter ->> 'rate_class' = any (e.rate_classes))
-        and (not filter ? 'tags_all' or e.tags @> array(select
-          jsonb_array_elements_text(filter -> 'tags_all')))
-        and (not filter ? 'tags_any' or e.tags && array(select
-          jsonb_array_elements_text(filter -> 'tags_any')))
+        and (not filter ? 'tags_all' or e.tags @> array(select jsonb_array_elements_text(filter -> 'tags_all')))
+        and (not filter ? 'tags_any' or e.tags && array(select jsonb_array_elements_text(filter -> 'tags_any')))
         and (not filter ? 'fingerprint'
           or coalesce(e.fingerprint, :SCHEMA.fingerprint(e.kind, e.payload)) = filter ->> 'fingerprint')
       order by e.key desc
@@ -4178,8 +4131,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.list_jobs is
-  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the '
-  'cursor of the last row. Errors: HR007.';
+  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the cursor of the '
+  'last row. Errors: HR007.';
 revoke all on function :SCHEMA.list_jobs from public;
 --! EndIncluded inspect/list_jobs.sql
 --! Included inspect/schema_version.sql
@@ -4204,13 +4157,10 @@ rows 1
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select :SCHEMA.job_id(job.key, job.id), job.state::text, job.kind, job.queue, job.partition_key,
-    job.priority, job.attempt, job.crash_attempt, job.max_attempts, job.weight, job.schema_version,
-      job.rate_classes, job.tags,
-    coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)), job.enqueued_at_ms,
-      job.scheduled_at_ms,
-    job.claimed_at_ms, job.finalized_at_ms, job.evict_at_ms, job.timeout_ms, job.deadline_ms,
-      job.retention_ms,
+  select :SCHEMA.job_id(job.key, job.id), job.state::text, job.kind, job.queue, job.partition_key, job.priority,
+    job.attempt, job.crash_attempt, job.max_attempts, job.weight, job.schema_version, job.rate_classes, job.tags,
+    coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)), job.enqueued_at_ms, job.scheduled_at_ms,
+    job.claimed_at_ms, job.finalized_at_ms, job.evict_at_ms, job.timeout_ms, job.deadline_ms, job.retention_ms,
     job.fence, l.lease_id, l.expires_at_ms, l.worker, nullif(job.sticky_worker, ''), job.periodic_schedule_id,
     job.periodic_tick_ms, job.crash_attempt > 0, octet_length(job.payload),
     case when with_payload then job.payload end, case when with_payload then job.headers end, job.key::text
@@ -4231,46 +4181,41 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no
-      || ' does not exist or does not name it'
+    select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no || ' does not exist or does not name it'
     from :SCHEMA.job j
     where j.state = 'running'
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
-    select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
-      || j.partition_key
+    select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition ' || j.partition_key
     from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000) j
     where not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
-        and l.priority = j.priority)
+        and l.class_key = j.class_key and l.priority = j.priority)
     limit 100;
   return query
-    select 'the gate looks at every job in line', :SCHEMA.job_id(j.key, j.id), 'the lane starts at '
-      || l.from_ms || ', ' || l.from_key
+    select 'the gate looks at every job in line', :SCHEMA.job_id(j.key, j.id), 'the lane starts at ' || l.from_ms || ', ' || l.from_key
     from (
-      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.priority) o.* from :SCHEMA.lane o
-      order by o.queue, o.partition_key, o.sticky_worker, o.priority, o.no) l
+      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority) o.* from :SCHEMA.lane o
+      order by o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority, o.no) l
     cross join lateral (
       select o.* from :SCHEMA.job o
       where o.queue = l.queue and o.partition_key = l.partition_key and o.sticky_worker = l.sticky_worker
-        and o.priority = l.priority and o.stage = 1 and o.state = 'available'
+        and o.class_key = l.class_key and o.priority = l.priority and o.stage = 1 and o.state = 'available'
         and (o.scheduled_at_ms, o.key) < (l.from_ms, l.from_key)
       order by o.scheduled_at_ms, o.key
       limit 1) j
     where not exists (
       select from :SCHEMA.lane_return r
       where r.queue = l.queue and r.partition_key = l.partition_key and r.sticky_worker = l.sticky_worker
-        and r.priority = l.priority and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
+        and r.class_key = l.class_key and r.priority = l.priority and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
     limit 100;
   return query
-    select 'the depth of a queue is the number of its unfinished jobs', d.queue, d.depth || ' counted, '
-      || c.jobs || ' there'
+    select 'the depth of a queue is the number of its unfinished jobs', d.queue, d.depth || ' counted, ' || c.jobs || ' there'
     from (
       select q.queue, sum(q.depth) as depth
-      from (select o.queue, o.depth from :SCHEMA.queue_depth o union all select t.queue, t.depth
-        from :SCHEMA.tally t) q
+      from (select o.queue, o.depth from :SCHEMA.queue_depth o union all select t.queue, t.depth from :SCHEMA.tally t) q
       group by q.queue
       having sum(q.depth) < 50000) d
     cross join lateral (
@@ -4281,8 +4226,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
-  'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs. No row on a sound install. Reads only, bounded.';
+  'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree with the jobs. No '
+  'row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 
@@ -4309,7 +4254,8 @@ create view :SCHEMA.workers as
 select w.worker_id, w.status, w.host, w.pid, w.queues, w.concurrency, w.inflight, w.polls, w.empty_polls,
   to_timestamp(w.started_at_ms / 1000.0) as started_at,
   to_timestamp(w.heartbeat_at_ms / 1000.0) as heartbeat_at,
-  w.duties_active, w.command, w.last_command, to_timestamp(w.last_command_at_ms / 1000.0) as last_command_at
+  w.duties_active, w.command, w.last_command,
+  to_timestamp(w.last_command_at_ms / 1000.0) as last_command_at
 from :SCHEMA.worker w;
 comment on view :SCHEMA.workers is 'Workers and their last heartbeat, for people.';
 
