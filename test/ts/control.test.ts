@@ -274,10 +274,10 @@ control("edit_payload keeps the bytes, derives the fingerprint, and leaves runni
       state: string;
     }>("select payload, schema_version, fingerprint, state from :SCHEMA.get_job($1, true)", [id]);
     assert.equal(job?.payload, bytes);
-    assert.is(job.schema_version, 7);
-    assert.is(job.state, state);
+    assert.is(job?.schema_version, 7);
+    assert.is(job?.state, state);
     const [expected] = await query<{ f: string }>("select :SCHEMA.fingerprint('task', $1) as f", [bytes]);
-    assert.is(job.fingerprint, expected?.f);
+    assert.is(job?.fingerprint, expected?.f);
     await call("edit_payload", id, bytes, null, "mine");
     assert.is((await row(id))["fingerprint"], "mine");
     assert.is((await row(id))["schema_version"], 7);
