@@ -29,6 +29,8 @@ export interface EmbeddedServer {
 
 export interface EmbeddedOptions {
   readonly major?: Major;
+  /** Another installation than the one from npm: the folder that holds its bin/. */
+  readonly home?: string;
   /** Settings on top of `testSettings`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -77,7 +79,7 @@ const signals: Record<StopMode, string> = { smart: "TERM", fast: "INT", immediat
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedServer> {
   await removeLeftovers();
   const major = options.major ?? wantedMajor();
-  const native = await binaries(major);
+  const native = options.home ?? (await binaries(major));
   const folder = await mkdtemp(join(tmpdir(), folderPrefix));
   const owner = { pid: process.pid, start: await processStart(process.pid) };
   await writeFile(join(folder, ownerFile), JSON.stringify(owner));
