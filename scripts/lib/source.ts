@@ -48,13 +48,14 @@ export async function readSource(): Promise<Source> {
     const { headers, body } = parseMigrationText(await readFile(join(folder, filename), "utf8"));
     const previous = headers.get("Previous") ?? "-";
     edited ||= migrationHash(body, previous === "-" ? null : previous) !== headers.get("Hash");
-    bodies.push({ filename, body });
+    // Before it is released, a committed file may be edited too: recommit takes the line in.
+    bodies.push({ filename, body: include(filename, body, texts) });
   }
   const current = await readFile(join(migrationsFolder, "current.sql"), "utf8").catch(() => "");
   const uncommitted = !isBlank(current);
   if (uncommitted) {
     const filename = `${String(names.length + 1).padStart(6, "0")}-current.sql`;
-    bodies.push({ filename, body: include(parseMigrationText(current).body, texts) });
+    bodies.push({ filename, body: include("current.sql", parseMigrationText(current).body, texts) });
   }
 
   // A released migration keeps the text it was released with; only the last inclusion of a file can be out of date.
@@ -86,10 +87,10 @@ export async function sourceText(): Promise<string> {
   return (await readSource()).migrations.map(({ body }) => body).join("\n");
 }
 
-function include(body: string, texts: ReadonlyMap<string, string>): string {
+function include(filename: string, body: string, texts: ReadonlyMap<string, string>): string {
   return body.replace(includeLine, (_, file: string) => {
     const text = texts.get(file);
-    if (text === undefined) throw new Error(`current.sql includes ${file}, which is not in sql/functions`);
+    if (text === undefined) throw new Error(`${filename} includes ${file}, which is not in sql/functions`);
     return wrap(file, text);
   });
 }

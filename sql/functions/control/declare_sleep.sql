@@ -15,6 +15,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.declare_sleep is
-  'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). Declare, admit once '
-  'more, then sleep: what came before the declaration is found by that admit. An admit that claims ends it. Errors: HR007.';
+  'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). '
+  'Declare, admit once more, then sleep: what came before the declaration is found by that admit. An admit '
+  'that claims ends it. Errors: HR007.';
 revoke all on function :SCHEMA.declare_sleep from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:959bdb5a845fbf12f5a4c47279118b1d3f0f3edb
+--! Hash: sha1:104532ce44566f88d68268c6e4d769ad220b8f50
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -524,7 +524,9 @@ create table :SCHEMA.worker (
   status text not null default 'running',
   duties_active boolean not null default true,
   command text,
-  command_incarnation text
+  command_incarnation text,
+  last_command text,
+  last_command_at_ms bigint
 ) with (fillfactor = 50);
 create index worker_heartbeat on :SCHEMA.worker (heartbeat_at_ms);
 comment on table :SCHEMA.worker is 'Workers by their last heartbeat. A heartbeat keeps no lease alive.';
@@ -3479,6 +3481,393 @@ comment on function :SCHEMA.set_transition_guard is
   'by default.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
+--! Included internal/lanes_for.sql
+create or replace function :SCHEMA.lanes_for(jobs :SCHEMA.job[])
+returns :SCHEMA.lane_entry[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array_agg(cast(row(f.queue, f.partition_key, f.sticky_worker, f.class_key, f.priority,
+    f.scheduled_at_ms, f.key)
+    as :SCHEMA.lane_entry))
+  from (
+    select distinct on (j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority)
+      j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.key
+    from unnest(lanes_for.jobs) j
+    where j.state = 'available'
+    order by j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.key) f;
+$$;
+comment on function :SCHEMA.lanes_for is
+  'What open_lanes has to be told of these jobs: the first place taken in each line.';
+revoke all on function :SCHEMA.lanes_for from public;
+--! EndIncluded internal/lanes_for.sql
+--! Included control/lock_job.sql
+create or replace function :SCHEMA.lock_job(id text)
+returns :SCHEMA.job
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job;
+begin
+  perform :SCHEMA.check_text('id', lock_job.id, 255);
+  select * into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(lock_job.id) for update;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'there is no job ' || lock_job.id, jsonb_build_object(
+      'what', 'job', 'id', lock_job.id));
+  end if;
+  return v_job;
+end;
+$$;
+comment on function :SCHEMA.lock_job is
+  'Locks a job until the end of the transaction and returns it as it is then; HR006 where there is none.';
+revoke all on function :SCHEMA.lock_job from public;
+--! EndIncluded control/lock_job.sql
+--! Included control/check_state.sql
+create or replace function :SCHEMA.check_state(job :SCHEMA.job, action text, states text[])
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if job.state::text <> all (states) then
+    perform :SCHEMA.raise_invalid('state', 'is ' || job.state || ': a job can''t be ' || action || ' in it',
+      array_to_string(states, ', '));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.check_state is
+  'Raises HR007 invalid unless the job, which the caller has locked, is in one of these states.';
+revoke all on function :SCHEMA.check_state from public;
+--! EndIncluded control/check_state.sql
+--! Included control/retry_jobs.sql
+create or replace function :SCHEMA.retry_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_moved :SCHEMA.job[];
+begin
+  with moved as (
+    update :SCHEMA.job j
+    set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null
+    where j.key = any (keys) and j.state in ('archived', 'cancelled', 'undecodable')
+    returning j.*
+  )
+  select array_agg(cast(m as :SCHEMA.job)) into v_moved from moved m;
+  insert into :SCHEMA.tally (queue, at_ms, depth)
+  select m.queue, v_now, count(*) from unnest(v_moved) m group by m.queue;
+  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(v_moved));
+  return coalesce(cardinality(v_moved), 0);
+end;
+$$;
+comment on function :SCHEMA.retry_jobs is
+  'Makes jobs that ended badly, which the caller has locked, available at once; attempts are kept. A unique '
+  'key that was taken again is a unique violation.';
+revoke all on function :SCHEMA.retry_jobs from public;
+--! EndIncluded control/retry_jobs.sql
+--! Included control/cancel_jobs.sql
+create or replace function :SCHEMA.cancel_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_before :SCHEMA.job[];
+begin
+  -- The row as it was says what was running: the row as it becomes no longer does.
+  v_before := array(
+    select j from :SCHEMA.job j
+    where j.key = any (keys) and j.state in ('pending', 'scheduled', 'available', 'running', 'retryable')
+    order by j.key
+    for update);
+  insert into :SCHEMA.attempt (
+    job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
+  select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, b.attempt + 1, b.fence, l.worker,
+    b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job'
+  from unnest(v_before) b
+  join :SCHEMA.lease l on l.lease_no = b.lease_no
+  where not exists (select from :SCHEMA.queue q where q.queue = b.queue and q.history = 'none');
+  update :SCHEMA.job j
+  set state = 'cancelled', finalized_at_ms = v_now,
+    evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)),
+    lease_no = null, claimed_at_ms = null, charged = null
+  where j.key in (select b.key from unnest(v_before) b);
+  delete from :SCHEMA.lease l
+  where l.queue is not null and l.lease_no in (select b.lease_no from unnest(v_before) b);
+  insert into :SCHEMA.tally (queue, at_ms, depth)
+  select b.queue, v_now, - count(*) from unnest(v_before) b group by b.queue;
+  perform :SCHEMA.trim_attempts(b.key) from unnest(v_before) b
+  where b.state = 'running' and b.attempt::bigint + b.crash_attempt >= 49;
+  return cardinality(v_before);
+end;
+$$;
+comment on function :SCHEMA.cancel_jobs is
+  'Cancels unfinished jobs. One that runs loses its lease, so whatever its holder writes next is rejected. '
+  'Returns how many.';
+revoke all on function :SCHEMA.cancel_jobs from public;
+--! EndIncluded control/cancel_jobs.sql
+--! Included control/remove_jobs.sql
+create or replace function :SCHEMA.remove_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_gone :SCHEMA.job[];
+begin
+  with gone as (
+    delete from :SCHEMA.job j where j.key = any (keys) and j.state <> 'running' returning j.*
+  )
+  select array_agg(cast(g as :SCHEMA.job)) into v_gone from gone g;
+  delete from :SCHEMA.job_extra x where x.key in (select g.key from unnest(v_gone) g);
+  delete from :SCHEMA.attempt a where a.job_key in (select g.key from unnest(v_gone) g);
+  insert into :SCHEMA.tally (queue, at_ms, depth)
+  select g.queue, :SCHEMA.now_ms(), - count(*) from unnest(v_gone) g where g.stage < 2 group by g.queue;
+  return coalesce(cardinality(v_gone), 0);
+end;
+$$;
+comment on function :SCHEMA.remove_jobs is
+  'Deletes jobs that do not run, with what belongs to them; nothing goes to the archive. Returns how many.';
+revoke all on function :SCHEMA.remove_jobs from public;
+--! EndIncluded control/remove_jobs.sql
+--! Included control/operator_retry.sql
+create or replace function :SCHEMA.operator_retry(id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job := :SCHEMA.lock_job(operator_retry.id);
+  v_holder text;
+begin
+  perform :SCHEMA.check_state(v_job, 'retried', '{archived,cancelled,undecodable}');
+  loop
+    begin
+      perform :SCHEMA.retry_jobs(array[v_job.key]);
+      return;
+    exception when unique_violation then
+      null;
+    end;
+    -- Somebody else holds the key; where that job has finished meanwhile, the key is free again.
+    select :SCHEMA.job_id(j.key, j.id) into v_holder
+    from :SCHEMA.job j
+    where j.unique_key = v_job.unique_key and j.stage < 2;
+    if found then
+      perform :SCHEMA.raise_error('HR001', 'another job has taken the unique key', jsonb_build_object(
+        'existing_id', v_holder, 'replaced', false));
+    end if;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.operator_retry is
+  'Makes an archived, cancelled or undecodable job available now. Its attempts are kept, so one more failure '
+  'may end it again; a deadline that has passed still counts. Errors: HR001 duplicate where another job has '
+  'taken its unique key, HR006 not_found, HR007 where the state is another.';
+revoke all on function :SCHEMA.operator_retry from public;
+--! EndIncluded control/operator_retry.sql
+--! Included control/operator_cancel.sql
+create or replace function :SCHEMA.operator_cancel(id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job :SCHEMA.job := :SCHEMA.lock_job(operator_cancel.id);
+begin
+  perform :SCHEMA.check_state(v_job, 'cancelled', '{pending,scheduled,available,running,retryable}');
+  perform :SCHEMA.cancel_jobs(array[v_job.key]);
+end;
+$$;
+comment on function :SCHEMA.operator_cancel is
+  'Cancels an unfinished job. One that runs loses its lease: its holder''s next write is rejected, and its '
+  'handler is to stop. Errors: HR006 not_found, HR007 where it has finished.';
+revoke all on function :SCHEMA.operator_cancel from public;
+--! EndIncluded control/operator_cancel.sql
+--! Included control/promote_job.sql
+create or replace function :SCHEMA.promote_job(id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
+begin
+  perform :SCHEMA.check_state(v_job, 'promoted', '{pending}');
+  update :SCHEMA.job j
+  set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
+  where j.key = v_job.key
+  returning * into v_job;
+  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(array[v_job]));
+end;
+$$;
+comment on function :SCHEMA.promote_job is
+  'Makes a pending job available now; nothing else ever moves it. Errors: HR006 not_found, HR007 where it is '
+  'not pending.';
+revoke all on function :SCHEMA.promote_job from public;
+--! EndIncluded control/promote_job.sql
+--! Included control/delete_job.sql
+create or replace function :SCHEMA.delete_job(id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job :SCHEMA.job := :SCHEMA.lock_job(delete_job.id);
+begin
+  perform :SCHEMA.check_state(v_job, 'deleted',
+    '{pending,scheduled,available,retryable,completed,archived,cancelled,quarantined,undecodable}');
+  perform :SCHEMA.remove_jobs(array[v_job.key]);
+end;
+$$;
+comment on function :SCHEMA.delete_job is
+  'Deletes a job that does not run, with its history; the archive gets no copy. Errors: HR006 not_found, '
+  'HR007 where it runs: cancel it first.';
+revoke all on function :SCHEMA.delete_job from public;
+--! EndIncluded control/delete_job.sql
+--! Included control/reschedule_job.sql
+create or replace function :SCHEMA.reschedule_job(id text, at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job;
+begin
+  perform :SCHEMA.check_range('at_ms', reschedule_job.at_ms, 1, 315576000000000);
+  v_job := :SCHEMA.lock_job(reschedule_job.id);
+  perform :SCHEMA.check_state(v_job, 'rescheduled', '{scheduled,retryable}');
+  update :SCHEMA.job j set scheduled_at_ms = reschedule_job.at_ms where j.key = v_job.key;
+  if reschedule_job.at_ms < v_job.scheduled_at_ms then
+    -- Workers sleep until the next job falls due, and that is now another.
+    perform :SCHEMA.wake_workers(array[v_job.queue]);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.reschedule_job is
+  'Sets when a scheduled or retryable job is to run, in ms since the epoch; a time that has passed means at '
+  'once. The state stays. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.reschedule_job from public;
+--! EndIncluded control/reschedule_job.sql
+--! Included control/edit_payload.sql
+create or replace function :SCHEMA.edit_payload(
+  id text, payload bytea, schema_version integer default null, fingerprint text default null
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job;
+begin
+  if edit_payload.payload is null then
+    perform :SCHEMA.raise_invalid('payload', 'must be given', 'at most 1048576 bytes');
+  elsif octet_length(edit_payload.payload) > 1048576 then
+    perform :SCHEMA.raise_invalid('payload', 'is too long: ' || octet_length(edit_payload.payload)
+      || ' bytes', 'at most 1048576 bytes');
+  elsif edit_payload.schema_version < 1 then
+    perform :SCHEMA.raise_invalid('schema_version', 'is too small: ' || edit_payload.schema_version,
+      'at least 1');
+  elsif edit_payload.fingerprint is not null then
+    perform :SCHEMA.check_text('fingerprint', edit_payload.fingerprint, 255);
+  end if;
+  v_job := :SCHEMA.lock_job(edit_payload.id);
+  perform :SCHEMA.check_state(v_job, 'edited',
+    '{pending,scheduled,available,retryable,completed,archived,cancelled,quarantined,undecodable}');
+  update :SCHEMA.job j
+  set payload = edit_payload.payload,
+    schema_version = coalesce(edit_payload.schema_version, j.schema_version),
+    fingerprint = edit_payload.fingerprint
+  where j.key = v_job.key;
+end;
+$$;
+comment on function :SCHEMA.edit_payload is
+  'Replaces the payload of a job that does not run, in its present state; schema_version null keeps the old '
+  'one, fingerprint null derives it from kind and payload. Errors: HR006 not_found, HR007 where it runs or '
+  'the payload is too long.';
+revoke all on function :SCHEMA.edit_payload from public;
+--! EndIncluded control/edit_payload.sql
+--! Included control/signal_worker.sql
+create or replace function :SCHEMA.signal_worker(worker_id text, command text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('worker_id', signal_worker.worker_id, 255);
+  if signal_worker.command not in ('quiet', 'resume', 'restart', 'terminate', 'resign') then
+    perform :SCHEMA.raise_invalid('command', 'is unknown: ' || left(signal_worker.command, 40),
+      'quiet, resume, restart, terminate, resign, or null to withdraw');
+  end if;
+  update :SCHEMA.worker w
+  set command = signal_worker.command,
+    command_incarnation = case when signal_worker.command is not null then w.incarnation end
+  where w.worker_id = signal_worker.worker_id;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'there is no worker ' || signal_worker.worker_id, jsonb_build_object(
+      'what', 'worker', 'id', signal_worker.worker_id));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.signal_worker is
+  'Leaves a command for a worker, which takes it with its next heartbeat: quiet (admit no more), resume, '
+  'restart (drain, then start again), terminate (drain within its grace), resign (give up duties); null '
+  'withdraws. It is meant for the process that has the name now: a successor does not get it. The last one '
+  'wins, each is delivered once at most, and list_workers shows it as last_command when it was; the status '
+  'says what the worker made of it. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.signal_worker from public;
+--! EndIncluded control/signal_worker.sql
 --! Included control/declare_sleep.sql
 create or replace function :SCHEMA.declare_sleep(worker text, queues text[], for_ms bigint)
 returns void
@@ -3497,8 +3886,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.declare_sleep is
-  'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). Declare, admit once '
-  'more, then sleep: what came before the declaration is found by that admit. An admit that claims ends it. Errors: HR007.';
+  'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). '
+  'Declare, admit once more, then sleep: what came before the declaration is found by that admit. An admit '
+  'that claims ends it. Errors: HR007.';
 revoke all on function :SCHEMA.declare_sleep from public;
 --! EndIncluded control/declare_sleep.sql
 --! Included control/heartbeat_worker.sql
@@ -3524,7 +3914,8 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
-  v_worker :SCHEMA.worker;
+  v_before :SCHEMA.worker;
+  v_command text;
 begin
   perform :SCHEMA.check_text('worker_id', heartbeat_worker.worker_id, 255);
   perform :SCHEMA.check_text('incarnation', heartbeat_worker.incarnation, 255, true);
@@ -3532,34 +3923,52 @@ begin
   perform :SCHEMA.check_text('status', heartbeat_worker.status, 255);
   perform :SCHEMA.check_range('concurrency', heartbeat_worker.concurrency, 0, 2147483647);
   perform :SCHEMA.check_range('inflight', heartbeat_worker.inflight, 0, 2147483647);
-  insert into :SCHEMA.worker as w (worker_id, incarnation, host, pid, queues, concurrency, started_at_ms, heartbeat_at_ms,
-    inflight, polls, empty_polls, status, duties_active)
-  values (heartbeat_worker.worker_id, heartbeat_worker.incarnation, heartbeat_worker.host, heartbeat_worker.pid,
-    heartbeat_worker.queues, heartbeat_worker.concurrency, v_now, v_now, heartbeat_worker.inflight,
-    heartbeat_worker.polls, heartbeat_worker.empty_polls, heartbeat_worker.status, heartbeat_worker.duties_active)
+  perform :SCHEMA.check_range('polls', heartbeat_worker.polls, 0, 9223372036854775807);
+  perform :SCHEMA.check_range('empty_polls', heartbeat_worker.empty_polls, 0, 9223372036854775807);
+  select * into v_before from :SCHEMA.worker w where w.worker_id = heartbeat_worker.worker_id for update;
+  if v_before.command_incarnation = heartbeat_worker.incarnation then
+    v_command := v_before.command;
+  end if;
+  insert into :SCHEMA.worker as w (worker_id, incarnation, host, pid, queues, concurrency, started_at_ms,
+    heartbeat_at_ms, inflight, polls, empty_polls, status, duties_active)
+  values (heartbeat_worker.worker_id, heartbeat_worker.incarnation, heartbeat_worker.host,
+    heartbeat_worker.pid, heartbeat_worker.queues, heartbeat_worker.concurrency, v_now, v_now,
+      heartbeat_worker.inflight,
+    heartbeat_worker.polls, heartbeat_worker.empty_polls, heartbeat_worker.status,
+      heartbeat_worker.duties_active)
   on conflict (worker_id) do update set
-    started_at_ms = case when w.incarnation = excluded.incarnation then w.started_at_ms else excluded.started_at_ms end,
-    command = case when w.command_incarnation = excluded.incarnation then w.command end,
-    command_incarnation = case when w.command_incarnation = excluded.incarnation then w.command_incarnation end,
+    started_at_ms = case when w.incarnation = excluded.incarnation then w.started_at_ms
+      else excluded.started_at_ms end,
+    last_command = case when w.incarnation = excluded.incarnation
+      then coalesce(v_command, w.last_command) end,
+    last_command_at_ms = case
+      when w.incarnation <> excluded.incarnation then null
+      when v_command is not null then v_now
+      else w.last_command_at_ms
+    end,
+    command = case when v_before.worker_id is null then w.command end,
+    command_incarnation = case when v_before.worker_id is null then w.command_incarnation end,
     incarnation = excluded.incarnation, host = excluded.host, pid = excluded.pid, queues = excluded.queues,
-    concurrency = excluded.concurrency, heartbeat_at_ms = excluded.heartbeat_at_ms, inflight = excluded.inflight,
+    concurrency = excluded.concurrency, heartbeat_at_ms = excluded.heartbeat_at_ms,
+      inflight = excluded.inflight,
     polls = excluded.polls, empty_polls = excluded.empty_polls, status = excluded.status,
-    duties_active = excluded.duties_active
-  returning * into v_worker;
-  return v_worker.command;
+    duties_active = excluded.duties_active;
+  return v_command;
 end;
 $$;
 comment on function :SCHEMA.heartbeat_worker is
-  'Says that a worker lives and how it fares, and returns the command that waits for this incarnation of it, or null. It '
-  'keeps no lease alive: only renew does. Errors: HR007.';
+  'Says that a worker lives and how it fares, and takes the command that waits for this incarnation of it, '
+  'or null: each command is handed out once. It keeps no lease alive: only renew does. Errors: HR007.';
 revoke all on function :SCHEMA.heartbeat_worker from public;
 --! EndIncluded control/heartbeat_worker.sql
 --! Included control/list_workers.sql
 create or replace function :SCHEMA.list_workers(stale_after_ms bigint default 900000)
 returns table (
-  worker_id text, incarnation text, host text, pid integer, queues text[], concurrency integer, started_at_ms bigint,
-  heartbeat_at_ms bigint, inflight integer, polls bigint, empty_polls bigint, status text, duties_active boolean,
-  command text
+  worker_id text, incarnation text, host text, pid integer, queues text[], concurrency integer,
+    started_at_ms bigint,
+  heartbeat_at_ms bigint, inflight integer, polls bigint, empty_polls bigint, status text,
+    duties_active boolean,
+  command text, last_command text, last_command_at_ms bigint
 )
 language plpgsql
 stable
@@ -3570,15 +3979,18 @@ as $$
 begin
   perform :SCHEMA.check_duration('stale_after_ms', list_workers.stale_after_ms);
   return query
-    select w.worker_id, w.incarnation, w.host, w.pid, w.queues, w.concurrency, w.started_at_ms, w.heartbeat_at_ms,
-      w.inflight, w.polls, w.empty_polls, w.status, w.duties_active, w.command
+    select w.worker_id, w.incarnation, w.host, w.pid, w.queues, w.concurrency, w.started_at_ms,
+      w.heartbeat_at_ms, w.inflight, w.polls, w.empty_polls, w.status, w.duties_active, w.command,
+        w.last_command, w.last_command_at_ms
     from :SCHEMA.worker w
     where w.heartbeat_at_ms >= :SCHEMA.now_ms() - list_workers.stale_after_ms
     order by w.heartbeat_at_ms desc, w.worker_id
     limit 10000;
 end;
 $$;
-comment on function :SCHEMA.list_workers is 'Workers whose last heartbeat is at most stale_after_ms old, the freshest first, at most 10,000. Errors: HR007.';
+comment on function :SCHEMA.list_workers is
+  'Workers whose last heartbeat is at most stale_after_ms old, the freshest first, at most 10,000. Errors: '
+  'HR007.';
 revoke all on function :SCHEMA.list_workers from public;
 --! EndIncluded control/list_workers.sql
 --! Included inspect/counts.sql
@@ -3842,7 +4254,8 @@ create view :SCHEMA.workers as
 select w.worker_id, w.status, w.host, w.pid, w.queues, w.concurrency, w.inflight, w.polls, w.empty_polls,
   to_timestamp(w.started_at_ms / 1000.0) as started_at,
   to_timestamp(w.heartbeat_at_ms / 1000.0) as heartbeat_at,
-  w.duties_active, w.command
+  w.duties_active, w.command, w.last_command,
+  to_timestamp(w.last_command_at_ms / 1000.0) as last_command_at
 from :SCHEMA.worker w;
 comment on view :SCHEMA.workers is 'Workers and their last heartbeat, for people.';
 

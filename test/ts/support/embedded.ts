@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { chmod, chown, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { access, chmod, chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,6 +29,8 @@ export interface EmbeddedServer {
 
 export interface EmbeddedOptions {
   readonly major?: Major;
+  /** Another installation than the one from npm: the folder that holds its bin/. */
+  readonly home?: string;
   /** Settings on top of `testSettings`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -52,15 +54,22 @@ const testSettings: Readonly<Record<string, string>> = {
  */
 const supervisor = `
 folder=$1; shift
-start() { "$@" >>"$folder/log" 2>&1 & pid=$!; }
+start() {
+  rm -f "$folder/exited" "$folder/pid"
+  ( "$@" >>"$folder/log" 2>&1 & echo $! >"$folder/pid"; wait; : >"$folder/exited" ) & shell=$!
+}
+stop() {
+  until [ -s "$folder/pid" ]; do sleep 0.05; done
+  kill -"$1" "$(cat "$folder/pid")"; wait "$shell"
+}
 start "$@"
 while read -r command signal; do
   case $command in
-    stop) kill -"$signal" "$pid"; wait "$pid" ;;
+    stop) stop "$signal" ;;
     start) start "$@" ;;
   esac
 done
-kill -QUIT "$pid"; wait "$pid"
+stop QUIT
 rm -rf "$folder"
 `;
 
@@ -70,7 +79,7 @@ const signals: Record<StopMode, string> = { smart: "TERM", fast: "INT", immediat
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedServer> {
   await removeLeftovers();
   const major = options.major ?? wantedMajor();
-  const native = await binaries(major);
+  const native = options.home ?? (await binaries(major));
   const folder = await mkdtemp(join(tmpdir(), folderPrefix));
   const owner = { pid: process.pid, start: await processStart(process.pid) };
   await writeFile(join(folder, ownerFile), JSON.stringify(owner));
@@ -109,17 +118,15 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   };
 
   let port = 0;
-  let before = "";
   let child: ChildProcess | undefined;
   for (let attempt = 1; !child; attempt++) {
     port = await freePort();
     const candidate = launch(port);
     try {
-      await ready(folder, before);
+      await ready(folder);
       child = candidate;
     } catch (error) {
-      before = await log(folder);
-      if (attempt < 5 && /could not bind|could not create any TCP/.test(before)) {
+      if (attempt < 5 && /could not bind|could not create any TCP/.test(await log(folder))) {
         // Somebody took the port in the meantime. Ending the pipe would remove the folder.
         candidate.kill("SIGKILL");
         continue;
@@ -139,20 +146,19 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
     url: (database = "postgres") =>
       `postgresql://postgres:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`,
     async stop(mode = "fast") {
-      before = await log(folder);
-      const pid = await postmaster(folder);
       tell(`stop ${signals[mode]}`);
-      while (pid !== undefined && alive(pid)) await sleep(5);
+      while (!(await exists(join(folder, "exited")))) await sleep(5);
     },
     async start() {
-      // After SIGKILL the shared memory is in use until the last backend has noticed.
       for (let attempt = 1; ; attempt++) {
+        // What is there is of the previous one.
+        for (const name of ["exited", "pid"]) await rm(join(folder, name), { force: true });
         tell("start");
         try {
-          return await ready(folder, before);
+          return await ready(folder);
         } catch (error) {
+          // After SIGKILL the shared memory is in use until the last backend has noticed.
           if (attempt >= 20) throw error;
-          before = await log(folder);
           await sleep(100);
         }
       }
@@ -186,33 +192,25 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const log = (folder: string): Promise<string> => readFile(join(folder, "log"), "utf8").catch(() => "");
+const read = (file: string): Promise<string> => readFile(file, "utf8").catch(() => "");
+const log = (folder: string): Promise<string> => read(join(folder, "log"));
 
-const postmasterFile = async (folder: string): Promise<string[]> =>
-  (await readFile(join(folder, "data", "postmaster.pid"), "utf8").catch(() => "")).split("\n");
-
-async function postmaster(folder: string): Promise<number | undefined> {
-  return Number((await postmasterFile(folder))[0]) || undefined;
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
 
 /** The server writes its state into line 8; asking by connection would also be answered by a stranger on the port. */
-async function ready(folder: string, logBefore: string): Promise<void> {
+async function ready(folder: string): Promise<void> {
   const deadline = Date.now() + 30_000;
   while (Date.now() < deadline) {
-    const lines = await postmasterFile(folder);
-    if (lines[7]?.startsWith("ready") && alive(Number(lines[0]))) return;
-    const news = (await log(folder)).slice(logBefore.length);
-    if (/FATAL|PANIC/.test(news)) throw new Error(`PostgreSQL did not start:\n${news}`);
+    if (await exists(join(folder, "exited"))) break;
+    const [pid] = (await read(join(folder, "pid"))).split("\n");
+    const lines = (await read(join(folder, "data", "postmaster.pid"))).split("\n");
+    // A server that was killed left its file behind.
+    if (pid !== "" && lines[0] === pid && lines[7]?.startsWith("ready")) return;
     await sleep(10);
   }
-  throw new Error(`PostgreSQL did not start in time:\n${await log(folder)}`);
+  throw new Error(`PostgreSQL did not start:\n${(await log(folder)).slice(-2000)}`);
 }

@@ -1,0 +1,24 @@
+create or replace function :SCHEMA.promote_job(id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
+begin
+  perform :SCHEMA.check_state(v_job, 'promoted', '{pending}');
+  update :SCHEMA.job j
+  set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
+  where j.key = v_job.key
+  returning * into v_job;
+  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(array[v_job]));
+end;
+$$;
+comment on function :SCHEMA.promote_job is
+  'Makes a pending job available now; nothing else ever moves it. Errors: HR006 not_found, HR007 where it is '
+  'not pending.';
+revoke all on function :SCHEMA.promote_job from public;

@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { root } from "../../scripts/lib/source.js";
+import { run } from "../../src/cli/run.js";
+import { testDatabase, type TestDatabase } from "./support/database.js";
+
+const cli = suite<{ database: TestDatabase }>("command line");
+cli.before(async (context) => {
+  context.database = await testDatabase({ installed: false });
+});
+cli.after(({ database }) => database.close());
+
+async function headrace(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ code: number; out: string; err: string }> {
+  let out = "";
+  let err = "";
+  const context = {
+    env,
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+  };
+  const code = await run(args, context);
+  return { code, out, err };
+}
+
+cli("explains itself", async () => {
+  const overview = await headrace(["--help"]);
+  assert.is(overview.code, 0);
+  assert.match(overview.out, /migrate +install or upgrade/);
+  assert.is((await headrace([])).code, 2);
+  for (const args of [
+    ["migrate", "--help"],
+    ["help", "migrate"],
+  ]) {
+    const { code, out } = await headrace(args);
+    assert.is(code, 0);
+    assert.match(out, /Usage: headrace migrate/);
+  }
+});
+
+cli("tells a wrong command line from a failure", async () => {
+  const wrong = [
+    ["nonsense"],
+    ["migrate", "--nonsense"],
+    ["migrate", "stray"],
+    ["migrate", "--sql", "--status"],
+    ["migrate", "--from", "1"],
+    ["migrate", "--sql", "--from", "x"],
+  ];
+  for (const args of wrong) assert.is((await headrace(args)).code, 2, args.join(" "));
+  const { code, err } = await headrace(["migrate", "--url", "postgresql://127.0.0.1:1/none"]);
+  assert.is(code, 1);
+  assert.match(err, /headrace migrate: .*ECONNREFUSED/);
+});
+
+cli("migrates, and tells about it", async ({ database }) => {
+  const env = { DATABASE_URL: database.url, HEADRACE_SCHEMA: "from the environment" };
+  const before = await headrace(["migrate", "--status"], env);
+  assert.is(before.code, 3);
+  assert.match(before.out, /pending: 000001-/);
+
+  assert.match((await headrace(["migrate", "--dry-run"], env)).out, /would install 000001-/);
+  const done = await headrace(["migrate"], env);
+  assert.is(done.code, 0, done.err);
+  assert.match(done.out, /installed 000001-.*\nschema from the environment is at version/);
+
+  const after = await headrace(["migrate", "--status"], env);
+  assert.is(after.code, 0);
+  assert.match(after.out, /sha1:/);
+
+  await database.pool.query(`update "from the environment".schema_migration set hash = 'sha1:other'`);
+  const differs = await headrace(["migrate", "--status"], env);
+  assert.is(differs.code, 3);
+  assert.match(differs.out, /differs: 000001-.* has other contents/);
+  assert.is((await headrace(["migrate"], env)).code, 3);
+});
+
+cli("prints SQL without a database", async () => {
+  const { code, out } = await headrace(["migrate", "--sql", "--schema", "mine"]);
+  assert.is(code, 0);
+  assert.match(out, /create table "mine"\./);
+  assert.not.match(out, /:SCHEMA/);
+});
+
+cli("runs as a program", async ({ database }) => {
+  const main = join(root, "src", "cli", "main.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", main, "migrate"], {
+    env: { ...process.env, DATABASE_URL: database.url },
+  });
+  assert.match(stdout, /schema headrace is at version/);
+});
+
+cli.run();
