@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:104532ce44566f88d68268c6e4d769ad220b8f50
+--! Hash: sha1:537096220abc0cb4c9f0cc70334de929a2fbf19e
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3403,6 +3403,19 @@ comment on function :SCHEMA.roll_up_tallies is
   'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it folded.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
+--! Included sweep/duty_names.sql
+create or replace function :SCHEMA.duty_names()
+returns text[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array['reclaim_expired', 'promote_due', 'evict_retained', 'roll_up_tallies', 'janitor'];
+$$;
+comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
+revoke all on function :SCHEMA.duty_names from public;
+--! EndIncluded sweep/duty_names.sql
 --! Included sweep/run_duties.sql
 create or replace function :SCHEMA.run_duties(
   holder text, duties text[] default null, max_rows integer default 1000, lease_ms bigint default 10000
@@ -3415,7 +3428,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  c_all text[] := array['reclaim_expired', 'promote_due', 'evict_retained', 'roll_up_tallies', 'janitor'];
+  c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
 begin
