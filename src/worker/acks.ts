@@ -127,7 +127,8 @@ export class AckQueue {
   }
 
   #refused(waiting: Waiting, error: unknown): void {
-    if (waiting.outcome.type !== "success" || waiting.outcome.result === undefined) return this.#giveUp(waiting, error);
+    if (waiting.outcome.type !== "success" || waiting.outcome.result === undefined)
+      return this.#giveUp(waiting, error);
     // The work is done but its result can't be kept: that is a failed attempt, and counts as one.
     const reason = error instanceof Error ? error.message : String(error);
     waiting.outcome = { type: "retry", error: `the result could not be stored: ${reason}` };

@@ -78,7 +78,9 @@ export class JobContext {
   /** Records durably where the handler has come to; the value must have a JSON form, at most 1 MiB. */
   async saveCursor(value: unknown): Promise<void> {
     const cursor = Buffer.from(JSON.stringify(value), "utf8");
-    await this.#held(() => this.#services.store.checkpoint(this.#attempt.holder, this.#steps.checkpoint(), cursor));
+    await this.#held(() =>
+      this.#services.store.checkpoint(this.#attempt.holder, this.#steps.checkpoint(), cursor),
+    );
     this.#cursor = cursor;
   }
 
@@ -125,14 +127,20 @@ export class JobContext {
   /** Says how far the work has come, for people: 0 <= current <= total, message at most 512 bytes. */
   async progress(current: number, total: number, message = ""): Promise<void> {
     await this.#held(() =>
-      this.#services.store.writeJobProgress(this.#attempt.holder, { current, total, message: storable(message) }),
+      this.#services.store.writeJobProgress(this.#attempt.holder, {
+        current,
+        total,
+        message: storable(message),
+      }),
     );
   }
 
   /** Writes something to be read while the job still runs; each call replaces the last. At most 32 MiB as JSON. */
   async output(value: unknown): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(value), "utf8");
-    await this.#held(() => this.#services.store.writeJobOutput(this.#attempt.holder, { schemaVersion: 1, bytes }));
+    await this.#held(() =>
+      this.#services.store.writeJobOutput(this.#attempt.holder, { schemaVersion: 1, bytes }),
+    );
   }
 
   /** Ends the attempt: run again after `delay` (> 0). No attempt is spent. */
@@ -181,7 +189,8 @@ export class JobContext {
 
   /** What the attempt has really cost of its rate classes; 0: nothing. Settled with the attempt. */
   actualWeight(weight: number): void {
-    if (!Number.isInteger(weight) || weight < 0) throw new RangeError(`a weight is a whole number >= 0, not ${weight}`);
+    if (!Number.isInteger(weight) || weight < 0)
+      throw new RangeError(`a weight is a whole number >= 0, not ${weight}`);
     this.#attempt.actualWeight = weight;
   }
 
@@ -253,7 +262,9 @@ function historyLogger(attempt: Attempt, logger: Logger): Logger {
 
 function safeJson(fields: LogFields): string {
   try {
-    return JSON.stringify(fields, (_key, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+    return JSON.stringify(fields, (_key, value: unknown) =>
+      typeof value === "bigint" ? value.toString() : value,
+    );
   } catch {
     return "(fields without a JSON form)";
   }

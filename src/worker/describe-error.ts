@@ -39,8 +39,9 @@ function describeOne(value: unknown): string {
 }
 
 function describePrimitive(value: unknown): string {
-  if (typeof value === "string") return value === "" ? "an empty text was thrown" : cut(value, limits.message);
-  if (value === undefined || value === null) return `${String(value)} was thrown`;
+  if (typeof value === "string")
+    return value === "" ? "an empty text was thrown" : cut(value, limits.message);
+  if (value === undefined || value === null) return `${value} was thrown`;
   return `${typeof value} ${cut(String(value), limits.message)} was thrown`;
 }
 

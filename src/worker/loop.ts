@@ -17,6 +17,8 @@ export interface LoopOptions {
   readonly freeSlots: () => number;
   /** Told whenever `freeSlots` may have risen. */
   readonly slotFreed: Notice;
+  /** Told once, when the first admission has been answered. */
+  readonly ready: () => void;
   readonly accept: (claims: readonly Claim[], leaseEndsAt: number) => void;
   readonly availability: Availability;
   readonly leaseMs: number;
@@ -147,7 +149,10 @@ export class ClaimLoop {
     const sentAt = monotonicMs();
     const admission = await admit(capacity);
     this.#polls++;
-    this.#ready = true;
+    if (!this.#ready) {
+      this.#ready = true;
+      this.#options.ready();
+    }
     availability.succeeded();
     const [claim] = admission.claims;
     if (claim) {

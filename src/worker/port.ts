@@ -49,8 +49,46 @@ export interface Transaction {
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
+export interface WorkerMeta {
+  readonly workerId: string;
+  readonly incarnation: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly queues: readonly string[];
+  readonly concurrency: number;
+  readonly inflight: number;
+  readonly polls: number;
+  readonly emptyPolls: number;
+  readonly status: string;
+  readonly dutiesActive: boolean;
+}
+export interface AdmitRequest {
+  readonly worker: string;
+  readonly queues: readonly string[];
+  readonly capacity: number;
+  readonly leaseMs: number;
+  readonly quantum?: number;
+}
 export interface WorkerStore {
-  checkpoint(holder: Holder, checkpoint: Readonly<Record<string, unknown>>, cursor: Buffer | null): Promise<void>;
+  /** Connections of the pool, where they are bounded. */
+  readonly poolSize: number | undefined;
+  readonly canWake: boolean;
+  isInvalid(error: unknown): boolean;
+  isRejected(error: unknown): boolean;
+  admit(request: AdmitRequest): Promise<Admission>;
+  ackMany(acks: readonly Ack[]): Promise<readonly AckResult[]>;
+  declareSleep(worker: string, queues: readonly string[], forMs: number): Promise<void>;
+  waitWakeup(queues: readonly string[], timeoutMs: number): Promise<string | null>;
+  dutyNames(): Promise<readonly string[]>;
+  runDuties(holder: string, duties: readonly string[]): Promise<readonly { readonly error: string | null }[]>;
+  releaseDuty(name: string, holder: string): Promise<void>;
+  heartbeatWorker(meta: WorkerMeta): Promise<string | null>;
+  distinctKinds?(maxRows: number): Promise<readonly string[]>;
+  checkpoint(
+    holder: Holder,
+    checkpoint: Readonly<Record<string, unknown>>,
+    cursor: Buffer | null,
+  ): Promise<void>;
   begin(): Promise<Transaction>;
   completeTx(tx: Transaction, holder: Holder, actualWeight?: number): Promise<void>;
   checkpointTx(
@@ -60,7 +98,10 @@ export interface WorkerStore {
     cursor: Buffer | null,
   ): Promise<void>;
   claimEffect(tx: Transaction, key: string): Promise<boolean>;
-  writeJobProgress(holder: Holder, progress: { current: number; total: number; message: string }): Promise<unknown>;
+  writeJobProgress(
+    holder: Holder,
+    progress: { current: number; total: number; message: string },
+  ): Promise<unknown>;
   writeJobOutput(holder: Holder, output: { schemaVersion: number; bytes: Buffer }): Promise<unknown>;
   deferRateClass(name: string, ms: number): Promise<unknown>;
   renew(leases: readonly Holder[], leaseMs: number): Promise<readonly string[]>;
