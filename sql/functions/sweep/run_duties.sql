@@ -9,8 +9,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  c_all text[] := array['reclaim_expired', 'promote_due', 'evict_retained', 'roll_up_tallies',
-    'run_pending_operations', 'make_archive_months', 'janitor'];
+  c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
 begin

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c7815ed8ce61b3125f68d8d5daa7e32a744a35c7
+--! Hash: sha1:0627d9415780c75333877a40770c982bd94da201
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3539,6 +3539,26 @@ comment on function :SCHEMA.roll_up_tallies is
   'folded.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
+--! Included sweep/duty_names.sql
+create or replace function :SCHEMA.duty_names()
+returns text[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array[
+    'reclaim_expired',
+    'promote_due',
+    'evict_retained',
+    'roll_up_tallies',
+    'run_pending_operations',
+    'make_archive_months',
+    'janitor'];
+$$;
+comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
+revoke all on function :SCHEMA.duty_names from public;
+--! EndIncluded sweep/duty_names.sql
 --! Included sweep/run_duties.sql
 create or replace function :SCHEMA.run_duties(
   holder text, duties text[] default null, max_rows integer default 1000, lease_ms bigint default 10000
@@ -3551,8 +3571,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  c_all text[] := array['reclaim_expired', 'promote_due', 'evict_retained', 'roll_up_tallies',
-    'run_pending_operations', 'make_archive_months', 'janitor'];
+  c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
 begin
@@ -3617,8 +3636,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.set_transition_guard is
-  'Switches the check of every move of a job against the table transition on or off. It costs time per row: '
-  'on in tests, off by default.';
+  'Switches the check of every move of a job against the table transition on or off. It costs time per row: on in tests, off '
+  'by default.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
 --! Included internal/lanes_for.sql
@@ -5510,8 +5529,7 @@ revoke all on function :SCHEMA.get_job from public;
 --! Included inspect/list_attempts.sql
 create or replace function :SCHEMA.list_attempts(job_id text, max_rows integer default 50)
 returns table (
-  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint,
-    outcome text,
+  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint, outcome text,
   error text, logs jsonb
 )
 language plpgsql
@@ -5533,9 +5551,7 @@ begin
     limit max_rows;
 end;
 $$;
-comment on function :SCHEMA.list_attempts is
-  'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
-  '(set_history_policy).';
+comment on function :SCHEMA.list_attempts is 'The history of a job, newest first, at most 200 entries; what is kept depends on the queue (set_history_policy).';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/list_jobs.sql
@@ -5603,13 +5619,10 @@ rows 1
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select :SCHEMA.job_id(job.key, job.id), job.state::text, job.kind, job.queue, job.partition_key,
-    job.priority, job.attempt, job.crash_attempt, job.max_attempts, job.weight, job.schema_version,
-      job.rate_classes, job.tags,
-    coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)), job.enqueued_at_ms,
-      job.scheduled_at_ms,
-    job.claimed_at_ms, job.finalized_at_ms, job.evict_at_ms, job.timeout_ms, job.deadline_ms,
-      job.retention_ms,
+  select :SCHEMA.job_id(job.key, job.id), job.state::text, job.kind, job.queue, job.partition_key, job.priority,
+    job.attempt, job.crash_attempt, job.max_attempts, job.weight, job.schema_version, job.rate_classes, job.tags,
+    coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)), job.enqueued_at_ms, job.scheduled_at_ms,
+    job.claimed_at_ms, job.finalized_at_ms, job.evict_at_ms, job.timeout_ms, job.deadline_ms, job.retention_ms,
     job.fence, l.lease_id, l.expires_at_ms, l.worker, nullif(job.sticky_worker, ''), job.periodic_schedule_id,
     job.periodic_tick_ms, job.crash_attempt > 0, octet_length(job.payload),
     case when with_payload then job.payload end, case when with_payload then job.headers end, job.key::text
