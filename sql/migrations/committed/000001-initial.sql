@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:0627d9415780c75333877a40770c982bd94da201
+--! Hash: sha1:2c6af2624caa68d6758a60c6f243de7121bdff1c
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1086,6 +1086,28 @@ $$;
 comment on function :SCHEMA.interval_ms is 'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
 revoke all on function :SCHEMA.interval_ms from public;
 --! EndIncluded internal/interval_ms.sql
+
+--! Included internal/instant_ms.sql
+create or replace function :SCHEMA.instant_ms(field text, value timestamptz)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ms numeric := extract(epoch from value) * 1000;
+begin
+  if v_ms < 0 or v_ms > 315576000000000 then
+    perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, '1970-01-01 to the year 11970');
+  end if;
+  return floor(v_ms);
+end;
+$$;
+comment on function :SCHEMA.instant_ms is
+  'A timestamp in milliseconds since the epoch; HR007 where it is before it, absurd or infinite.';
+revoke all on function :SCHEMA.instant_ms from public;
+--! EndIncluded internal/instant_ms.sql
 --! Included internal/job_key.sql
 create or replace function :SCHEMA.job_key(id text)
 returns bigint
@@ -1389,7 +1411,7 @@ begin
     'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
     'priority', priority, 'weight', weight,
-    'scheduled_at_ms', floor(extract(epoch from scheduled_at) * 1000)::bigint,
+    'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
     'delay_ms', :SCHEMA.interval_ms('delay', delay),
     'max_attempts', max_attempts, 'unique_key', unique_key,
     'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
@@ -1398,7 +1420,7 @@ begin
     'tags', tags,
     'retention_ms', :SCHEMA.interval_ms('retention', retention),
     'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
-    'deadline_ms', floor(extract(epoch from deadline) * 1000)::bigint,
+    'deadline_ms', :SCHEMA.instant_ms('deadline', deadline),
     'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
@@ -1661,10 +1683,13 @@ begin
     end if;
 
     -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the loop; the
-    -- holder of the key may finish before it is locked here, and then the key is free again.
-    select * into v_holder from :SCHEMA.job j
-    where j.unique_key = job.unique_key and j.stage < 2
-    for update;
+    -- holder of the key may finish before it is read here, and then the key is free again.
+    if job.unique_replace is null and job.unique_debounce_ms is null then
+      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's commit.
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2;
+    else
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2 for update;
+    end if;
     if found then
       v_placed.key := v_holder.key;
       v_placed.existing_id := :SCHEMA.job_id(v_holder.key, v_holder.id);
@@ -2292,7 +2317,7 @@ begin
   return query
     with claimed as (
       update :SCHEMA.job j
-      set state = 'running', fence = j.fence + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
+      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
       from unnest(v_places) with ordinality c(tid, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
@@ -2566,6 +2591,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_checkpoint jsonb;
   v_key bigint;
 begin
   if json_typeof(checkpoint.checkpoint) is distinct from 'object' then
@@ -2575,9 +2601,14 @@ begin
   elsif octet_length(checkpoint.cursor) > 1048576 then
     perform :SCHEMA.raise_invalid('cursor', 'is too long', 'at most 1048576 bytes');
   end if;
+  begin
+    v_checkpoint := checkpoint.checkpoint::jsonb;
+  exception when data_exception then
+    perform :SCHEMA.raise_invalid('checkpoint', sqlerrm, 'JSON without U+0000 and without numbers beyond all bounds');
+  end;
   v_key := :SCHEMA.hold(checkpoint.job_id, checkpoint.lease_id, checkpoint.fence);
   insert into :SCHEMA.job_extra as x (key, checkpoint, cursor)
-  values (v_key, checkpoint.checkpoint::jsonb, checkpoint.cursor)
+  values (v_key, v_checkpoint, checkpoint.cursor)
   on conflict (key) do update set checkpoint = excluded.checkpoint, cursor = excluded.cursor;
 end;
 $$;
@@ -2638,14 +2669,18 @@ as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
 begin
-  perform from :SCHEMA.job j
-  join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
-  where j.key = v_key and j.state = 'running' and j.fence = hold.fence
-  for update of j;
-  if not found then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_key;
+  -- Looked at again: while it waited for the row, renew may have given the job a lease row of its own.
+  for v_look in 1..3 loop
+    perform from :SCHEMA.job j
+    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
+    where j.key = v_key and j.state = 'running' and j.fence = hold.fence
+    for update of j;
+    if found then
+      return v_key;
+    end if;
+  end loop;
+  perform :SCHEMA.raise_rejected(job_id);
+  return null;
 end;
 $$;
 comment on function :SCHEMA.hold is
@@ -2769,7 +2804,7 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence,
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else least(s.attempt, 2147483646) + 1 end, s.fence,
     s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
@@ -2887,30 +2922,36 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_settled :SCHEMA.settled_job[];
-  v_moved :SCHEMA.settled_job[];
+  v_left :SCHEMA.ack_input[] := acks;
+  v_settled :SCHEMA.settled_job[] := '{}';
 begin
-  -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
-  with gone as (
-    delete from :SCHEMA.job j
-    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
-    where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-      and (a.outcome = 'revoke' or j.retention_ms is null)
-    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
-      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
-      j.weight, j.charged) as :SCHEMA.settled_job) as settled
-  )
-  select array_agg(g.settled) into v_settled from gone g;
-
-  if coalesce(cardinality(v_settled), 0) < cardinality(acks) then
-    v_moved := :SCHEMA.settle_in_place(acks);
-    v_settled := coalesce(v_settled, '{}') || coalesce(v_moved, '{}');
-  end if;
+  for v_look in 1..3 loop
+    -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
+    with gone as (
+      delete from :SCHEMA.job j
+      using (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+        and l.lease_no = j.lease_no and l.lease_id = a.lease_id
+        and (a.outcome = 'revoke' or j.retention_ms is null)
+      returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no,
+        l.queue is not null, j.weight, j.charged) as :SCHEMA.settled_job) as settled
+    )
+    select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
+    exit when cardinality(v_settled) = cardinality(acks);
+    v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
+    exit when cardinality(v_settled) = cardinality(acks);
+    -- Looked at again: while we waited for a row, renew may have given its job a lease row of its own.
+    v_left := array(
+      select a from unnest(v_left) a
+      join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence
+      join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+    exit when v_left = '{}';
+  end loop;
   if v_settled <> '{}' then
     perform :SCHEMA.after_settle(acks, v_settled);
   end if;
-  return coalesce(v_settled, '{}');
+  return v_settled;
 end;
 $$;
 comment on function :SCHEMA.settle is
@@ -3098,6 +3139,7 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
   v_key bigint;
   v_gone bigint := 0;
@@ -3105,17 +3147,20 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined'
+    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined' and j.key <> all (v_shelved)
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
   begin
-    return :SCHEMA.evict_jobs(v_keys);
+    v_gone := :SCHEMA.evict_jobs(v_keys);
+    perform :SCHEMA.clear_sweep_errors('evict_retained', v_keys);
+    return v_gone;
   exception when others then
+    v_gone := 0;
     foreach v_key in array v_keys loop
       begin
         v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('evict_retained', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
       end;
@@ -3173,6 +3218,11 @@ begin
     order by o.heartbeat_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
+  delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
+    select o.sweep, o.subject from :SCHEMA.sweep_error o
+    where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
   get diagnostics v_rows = row_count;
   return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
@@ -3180,7 +3230,7 @@ end;
 $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
-  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, lines that stay empty.';
+  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of sweeps of 30 days, lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -3201,16 +3251,18 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
     'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
   where not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
-  set checkpoint = jsonb_set(x.checkpoint, array['crashes'], coalesce(x.checkpoint -> 'crashes', '{}')
-    || jsonb_build_object(x.checkpoint ->> 'in_progress',
-      coalesce((x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'])::integer, 0) + 1))
+  set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
+    -- What is there is the caller's; whatever it is, the job must get away from its dead worker.
+    case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
+    || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
+      substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
   where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
@@ -3264,6 +3316,40 @@ $$;
 comment on function :SCHEMA.note_sweep_error is 'Names a row that a sweep could not move.';
 revoke all on function :SCHEMA.note_sweep_error from public;
 --! EndIncluded sweep/note_sweep_error.sql
+
+--! Included sweep/clear_sweep_errors.sql
+create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
+returns void
+language sql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  delete from :SCHEMA.sweep_error e
+  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
+$$;
+comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
+revoke all on function :SCHEMA.clear_sweep_errors from public;
+--! EndIncluded sweep/clear_sweep_errors.sql
+
+--! Included sweep/shelved_keys.sql
+create or replace function :SCHEMA.shelved_keys(sweep text)
+returns bigint[]
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select e.subject::bigint
+    from :SCHEMA.sweep_error e
+    where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$' and e.at_ms > :SCHEMA.now_ms() - 60000);
+$$;
+comment on function :SCHEMA.shelved_keys is
+  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not be moved one by '
+  'one at each run, and tries them again when the minute is over.';
+revoke all on function :SCHEMA.shelved_keys from public;
+--! EndIncluded sweep/shelved_keys.sql
 --! Included sweep/promote_due.sql
 create or replace function :SCHEMA.promote_due(max_rows integer default 1000)
 returns bigint
@@ -3278,6 +3364,7 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('promote_due');
   v_keys bigint[];
   v_key bigint;
   v_moved bigint := 0;
@@ -3285,17 +3372,20 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 0 and j.scheduled_at_ms <= v_now
+    where j.stage = 0 and j.scheduled_at_ms <= v_now and j.key <> all (v_shelved)
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
   begin
-    return :SCHEMA.promote_jobs(v_keys);
+    v_moved := :SCHEMA.promote_jobs(v_keys);
+    perform :SCHEMA.clear_sweep_errors('promote_due', v_keys);
+    return v_moved;
   exception when others then
+    v_moved := 0;
     foreach v_key in array v_keys loop
       begin
         v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('promote_due', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('promote_due', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
       end;
@@ -3359,6 +3449,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
   v_key bigint;
@@ -3366,7 +3457,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
     select l.lease_no from :SCHEMA.lease l
-    where l.expires_at_ms < v_now
+    where l.expires_at_ms < v_now and (v_shelved = '{}' or not l.keys <@ v_shelved)
     order by l.expires_at_ms
     limit max_rows
     for update skip locked);
@@ -3375,18 +3466,19 @@ begin
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
     join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.lease_no = any (v_leases)
+    where l.lease_no = any (v_leases) and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update of j skip locked);
   begin
     return query select * from :SCHEMA.lose_leases(v_keys);
+    perform :SCHEMA.clear_sweep_errors('reclaim_expired', v_keys);
   exception when others then
     -- One bad row must not hold up the others: one by one, and the one that fails is named.
     foreach v_key in array v_keys loop
       begin
         return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('reclaim_expired', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
       end;
