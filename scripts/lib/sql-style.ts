@@ -1,6 +1,6 @@
 import { dollarBody, tokenize, type Token } from "./sql-text.js";
 
-export const maxColumns = 128;
+export const maxColumns = 110;
 
 /**
  * The mechanical style of SQL files: lower case, no tabs, no trailing blanks, at most one empty line, lines that fit.

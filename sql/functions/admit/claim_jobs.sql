@@ -40,7 +40,8 @@ begin
   return query
     with claimed as (
       update :SCHEMA.job j
-      set state = 'running', fence = j.fence + 1, lease_no = c.lease_no, claimed_at_ms = v_now,
+      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
+        lease_no = c.lease_no, claimed_at_ms = v_now,
         charged = case when j.rate_classes && pass.charging then
           array(select n from unnest(j.rate_classes) n where n = any (pass.charging)) end
       from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
