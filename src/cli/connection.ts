@@ -2,7 +2,7 @@
 export function connection(
   url: string | undefined,
   env: NodeJS.ProcessEnv,
-): { connectionString: string } | Record<string, never> {
+): { connectionString?: string } {
   const connectionString = url ?? env["DATABASE_URL"];
   return connectionString ? { connectionString } : {};
 }

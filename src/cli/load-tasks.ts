@@ -14,16 +14,21 @@ const moduleFile = /^(?!.*\.d\.[cm]?ts$).*\.[cm]?[jt]s$/;
 export async function loadTasks(folder: string): Promise<Record<string, unknown>> {
   const root = resolve(folder);
   const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    throw new UsageError(`can't read the folder of tasks: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(
+      `can't read the folder of tasks: ${error instanceof Error ? error.message : String(error)}`,
+    );
   });
   const files = entries
-    .filter((entry) => entry.isFile() && moduleFile.test(entry.name) && !entry.parentPath.includes("node_modules"))
+    .filter(
+      (entry) => entry.isFile() && moduleFile.test(entry.name) && !entry.parentPath.includes("node_modules"),
+    )
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
   const tasks: Record<string, unknown> = {};
   for (const file of files) {
     const { kind, task } = await loadTask(root, file);
-    if (kind in tasks) throw new UsageError(`two modules are tasks of the kind ${kind}; the second is ${file}`);
+    if (kind in tasks)
+      throw new UsageError(`two modules are tasks of the kind ${kind}; the second is ${file}`);
     tasks[kind] = task;
   }
   if (files.length === 0) throw new UsageError(`there is no task module in ${root}`);

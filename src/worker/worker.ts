@@ -16,7 +16,7 @@ import { guarded, type Logger } from "./logger.js";
 import { ClaimLoop } from "./loop.js";
 import { settings, transactionBudget, type Settings, type WorkerOptions } from "./options.js";
 import { LeaseLostError, WorkerStoppingError, type Outcome } from "./outcome.js";
-import type { Claim, WorkerStore } from "./port.js";
+import type { Claim, PgStore } from "../store/index.js";
 import { Runner } from "./runner.js";
 import { Semaphore } from "./semaphore.js";
 import { firstOf, monotonicMs, Notice, pause, Ticker } from "./timing.js";
@@ -49,7 +49,7 @@ export interface WorkerStatus {
 
 /** Runs jobs. It installs no signal handlers and never ends the process. */
 export class Worker<Tasks extends TaskMap = TaskMap> {
-  readonly #store: WorkerStore;
+  readonly #store: PgStore;
   readonly #settings: Settings;
   readonly #registry: TaskRegistry;
   readonly #logger: Logger;
@@ -65,7 +65,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   #stopped: Promise<void> | undefined;
   #stopReason: StopReason = "stop";
 
-  constructor(store: WorkerStore, options: WorkerOptions<Tasks>) {
+  constructor(store: PgStore, options: WorkerOptions<Tasks>) {
     this.#store = store;
     this.#settings = settings(options);
     this.#registry = new TaskRegistry(options.tasks);
@@ -126,7 +126,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
    */
   start(): Promise<void> {
     if (this.#state !== "new") throw new Error(`the worker has been started before and is ${this.#state}`);
-    const transactions = new Semaphore(transactionBudget(this.#store.poolSize, this.#settings));
+    const transactions = new Semaphore(transactionBudget(this.#store.pool.options.max, this.#settings));
     this.#state = "running";
     this.#rooms = this.#build(transactions);
     this.#events.tell("worker:started", { workerId: this.workerId });
@@ -195,13 +195,11 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       settled: (attempt, outcome, state) => this.#settled(attempt, outcome, state),
       rejected: (attempt, uncertain) => this.#rejected(attempt, uncertain),
       givenUp: (attempt, error) => this.#givenUp(attempt, error),
-      isInvalid: (error) => store.isInvalid(error),
     });
     const services: ContextServices = {
       store,
       logger: this.#logger,
       transactions,
-      isRejected: (error) => store.isRejected(error),
       lose: (attempt) => {
         held.lose(attempt);
         throw new LeaseLostError(attempt.claim.id);
@@ -220,7 +218,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       admit: (capacity) =>
         store.admit({ worker: workerId, queues, capacity, leaseMs, ...(quantum && { quantum }) }),
       wakeups:
-        wakeups && store.canWake
+        wakeups && store.notifying
           ? {
               declareSleep: (forMs) => store.declareSleep(workerId, queues, forMs),
               wait: (timeoutMs) => store.waitWakeup(queues, timeoutMs),
@@ -254,7 +252,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     const store = this.#store;
     return new Duties({
       names: () => store.dutyNames(),
-      run: async (duty) => (await store.runDuties(this.workerId, [duty]))[0],
+      run: async (duty) => (await store.runDuties(this.workerId, { duties: [duty] }))[0],
       release: (duty) => store.releaseDuty(duty, this.workerId),
       availability: this.#availability,
       failed: (duty, error) => {
@@ -426,7 +424,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       if (count === 0) this.#logger.warn("a job of an unknown kind is put off for other workers", { ...job });
       if (count > 0 || this.#unknownKinds.size < 1000) this.#unknownKinds.set(job.kind, count + 1);
     });
-    const kinds = (await this.#store.distinctKinds?.(1000).catch(() => [])) ?? [];
+    const kinds = await this.#store.distinctKinds(1000).catch(() => []);
     const unknown = kinds.filter((kind) => !this.#registry.find(kind));
     if (unknown.length > 0)
       this.#logger.warn("there are jobs that no task of this worker handles", { kinds: unknown });
