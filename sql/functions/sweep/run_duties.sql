@@ -9,7 +9,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  c_all text[] := array['reclaim_expired', 'promote_due', 'evict_retained', 'roll_up_tallies', 'janitor'];
+  c_all text[] := array[
+    'reclaim_expired', 'promote_due', 'tick_schedules', 'evict_retained', 'roll_up_tallies', 'janitor'];
   v_row :SCHEMA.duty;
   v_batch integer;
 begin
@@ -28,6 +29,7 @@ begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
         when 'promote_due' then :SCHEMA.promote_due(v_batch)
+        when 'tick_schedules' then :SCHEMA.tick_schedules(v_batch)
         when 'evict_retained' then :SCHEMA.evict_retained(v_batch)
         when 'roll_up_tallies' then :SCHEMA.roll_up_tallies(v_batch)
         when 'janitor' then :SCHEMA.janitor(v_batch)
