@@ -25,7 +25,7 @@ begin
   return query
     with claimed as (
       update :SCHEMA.job j
-      set state = 'running', fence = j.fence + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
+      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
       from unnest(v_places) with ordinality c(tid, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,

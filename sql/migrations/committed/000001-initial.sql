@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a06d3e2edee001a5cb1db5bf371f79822ab7b00d
+--! Hash: sha1:04e26c12d51057df9711da4696a0c3771c99c20d
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -19,6 +19,19 @@ create table :SCHEMA.job (
       when state in ('scheduled', 'retryable') then 0
       when state in ('available', 'running') then 1
       else 2
+    end
+  ) stored,
+  shelf smallint not null generated always as (
+    case state
+      when 'pending' then 1
+      when 'scheduled' then 2
+      when 'retryable' then 3
+      when 'completed' then 4
+      when 'archived' then 5
+      when 'cancelled' then 6
+      when 'quarantined' then 7
+      when 'undecodable' then 8
+      else 0
     end
   ) stored,
   fence bigint not null default 0,
@@ -63,7 +76,8 @@ create index job_line on :SCHEMA.job
 create index job_due on :SCHEMA.job (scheduled_at_ms, key) where stage = 0;
 create index job_waiting on :SCHEMA.job (queue, scheduled_at_ms, key) where stage = 0;
 create index job_pending on :SCHEMA.job (queue, key) where stage = -1;
-create index job_finished on :SCHEMA.job (queue, key) where stage = 2;
+create index job_shelf on :SCHEMA.job (queue, shelf, key) where stage <> 1;
+create index job_finished_kind on :SCHEMA.job (kind, key) where stage = 2;
 create index job_evict on :SCHEMA.job (evict_at_ms) where stage = 2 and evict_at_ms is not null;
 create unique index job_id on :SCHEMA.job (id) where id is not null;
 create unique index job_unique_key on :SCHEMA.job (unique_key) where unique_key is not null and stage < 2;
@@ -71,22 +85,18 @@ create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not 
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
 comment on table :SCHEMA.job is
-  'One row a job, from enqueue to eviction. Instants are milliseconds since the epoch. Read it through the '
-  'view jobs; write it through functions only.';
-comment on column :SCHEMA.job.key is
-  'Internal number; a job without an id of its own is called j + 16 hex digits of it.';
-comment on column :SCHEMA.job.stage is
-  '-1 pending, 0 waiting for a time, 1 in line or running, 2 finished. The indexes look at it and never at '
-  'state, so a claim, which moves available to running, touches no index.';
+  'One row a job, from enqueue to eviction. Instants are milliseconds since the epoch. Read it through the view jobs; '
+  'write it through functions only.';
+comment on column :SCHEMA.job.key is 'Internal number; a job without an id of its own is called j + 16 hex digits of it.';
+comment on column :SCHEMA.job.stage is '-1 pending, 0 waiting for a time, 1 in line or running, 2 finished. The indexes look '
+  'at it and never at state, so a claim, which moves available to running, touches no index.';
+comment on column :SCHEMA.job.shelf is 'The state as a number, 0 for both available and running: for indexes, like stage.';
 comment on column :SCHEMA.job.fence is 'Rises by one with each claim and never falls; a holder must show it.';
 comment on column :SCHEMA.job.lease_no is 'The lease that holds the job while it runs.';
-comment on column :SCHEMA.job.charged is
-  'Rate classes debited for the current attempt, each with the weight.';
+comment on column :SCHEMA.job.charged is 'Rate classes debited for the current attempt, each with the weight.';
 comment on column :SCHEMA.job.id is 'The id that the caller chose; null: derived from key.';
-comment on column :SCHEMA.job.fingerprint is
-  'Only where the caller supplied one; null: derived from kind and payload.';
-comment on column :SCHEMA.job.class_key is
-  'rate_classes as one text (class_key()): part of the line in which the job stands.';
+comment on column :SCHEMA.job.fingerprint is 'Only where the caller supplied one; null: derived from kind and payload.';
+comment on column :SCHEMA.job.class_key is 'rate_classes as one text (class_key()): part of the line in which the job stands.';
 comment on column :SCHEMA.job.unique_key is 'Scoped key, held while the job is unfinished.';
 comment on column :SCHEMA.job.evict_at_ms is 'When a finished job may be evicted; null: never.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
@@ -122,8 +132,7 @@ create type :SCHEMA.job_input as (
   periodic_tick_ms bigint,
   fault text
 );
-comment on type :SCHEMA.job_input is
-  'A job as read from the JSON of enqueue_many; fault says what is wrong with it.';
+comment on type :SCHEMA.job_input is 'A job as read from the JSON of enqueue_many; fault says what is wrong with it.';
 
 create type :SCHEMA.placed_job as (
   ord integer,
@@ -177,8 +186,7 @@ create type :SCHEMA.candidate as (
   deadline_ms bigint,
   rank integer
 );
-comment on type :SCHEMA.candidate is
-  'A job that the gate has drawn and locked, with what its policies look at.';
+comment on type :SCHEMA.candidate is 'A job that the gate has drawn and locked, with what its policies look at.';
 
 create type :SCHEMA.job_summary as (
   id text,
@@ -216,8 +224,7 @@ create type :SCHEMA.job_summary as (
   headers jsonb,
   cursor text
 );
-comment on type :SCHEMA.job_summary is
-  'A job as get_job and list_jobs show it; orphaned: a worker has died of it.';
+comment on type :SCHEMA.job_summary is 'A job as get_job and list_jobs show it; orphaned: a worker has died of it.';
 
 create type :SCHEMA.claim as (
   id text,
@@ -285,8 +292,7 @@ create type :SCHEMA.settled_job as (
   weight integer,
   charged text[]
 );
-comment on type :SCHEMA.settled_job is
-  'An attempt that has ended, as the row was then; own_lease: its lease held no other job.';
+comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; own_lease: its lease held no other job.';
 
 create table :SCHEMA.lease (
   lease_no bigint generated always as identity primary key,
@@ -301,10 +307,9 @@ create table :SCHEMA.lease (
 create index lease_expiry on :SCHEMA.lease (expires_at_ms);
 create index lease_partition on :SCHEMA.lease (queue, partition_key) where queue is not null;
 comment on table :SCHEMA.lease is
-  'One row for the jobs of a claim; a job under a concurrency ceiling has a row of its own, which names its '
-  'queue and partition. Rows of finished jobs stay until they expire.';
-comment on column :SCHEMA.lease.keys is
-  'The jobs claimed under it; a job is still held only if its lease_no says so.';
+  'One row for the jobs of a claim; a job under a concurrency ceiling has a row of its own, which names its queue and '
+  'partition. Rows of finished jobs stay until they expire.';
+comment on column :SCHEMA.lease.keys is 'The jobs claimed under it; a job is still held only if its lease_no says so.';
 
 create table :SCHEMA.lane (
   no bigint generated always as identity primary key,
@@ -330,11 +335,10 @@ create index lane_line on :SCHEMA.lane (queue, partition_key, sticky_worker, cla
 create index lane_visit on :SCHEMA.lane (checked_at_ms);
 create index lane_rotation on :SCHEMA.lane (queue, served_at_ms, no);
 comment on table :SCHEMA.lane is
-  'A superset of the lines with jobs in them, one per queue, partition, sticky worker, rate classes and '
-  'priority, and where the gate starts to look in each: nothing before (from_ms, from_key) is available. A '
-  'position reaches from_ms only after every transaction that might still put a job before it has ended '
-  '(advance_lane). Producers add a line that they do not see, so a line may be there twice; the oldest row '
-  'counts.';
+  'A superset of the lines with jobs in them, one per queue, partition, sticky worker, rate classes and priority, and where the gate '
+  'starts to look in each: nothing before (from_ms, from_key) is available. A position reaches from_ms only after every '
+  'transaction that might still put a job before it has ended (advance_lane). Producers add a line that they do not see, '
+  'so a line may be there twice; the oldest row counts.';
 
 create table :SCHEMA.lane_return (
   no bigint generated always as identity primary key,
@@ -346,11 +350,9 @@ create table :SCHEMA.lane_return (
   at_ms bigint not null,
   key bigint not null
 );
-create index lane_return_lane on :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key,
-  priority);
+create index lane_return_lane on :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority);
 comment on table :SCHEMA.lane_return is
-  'Jobs that came into line before a remembered position; the gate starts there, and the next move of the '
-  'lane takes the row.';
+  'Jobs that came into line before a remembered position; the gate starts there, and the next move of the lane takes the row.';
 
 create table :SCHEMA.rate_class (
   name text primary key,
@@ -365,8 +367,8 @@ create table :SCHEMA.rate_class (
 comment on table :SCHEMA.rate_class is
   'Token buckets of the whole fleet. A class without a row limits nothing.';
 comment on column :SCHEMA.rate_class.level is
-  'Tokens times window_ms as of refilled_at_ms: each millisecond adds limit_per_window, so no fraction is '
-  'ever rounded away. Below zero after an overdraft.';
+  'Tokens times window_ms as of refilled_at_ms: each millisecond adds limit_per_window, so no fraction is ever rounded away. '
+  'Below zero after an overdraft.';
 
 create table :SCHEMA.concurrency_limit (
   name text primary key,
@@ -375,16 +377,14 @@ create table :SCHEMA.concurrency_limit (
   on_saturated text not null check (on_saturated in ('queue', 'discard', 'cancel_incoming', 'cancel_running'))
 );
 comment on table :SCHEMA.concurrency_limit is
-  'How many jobs of each partition of a queue may run at once. They are counted from the leases, under a '
-  'lock on this row.';
+  'How many jobs of each partition of a queue may run at once. They are counted from the leases, under a lock on this row.';
 
 create table :SCHEMA.queue_share (
   queue text primary key,
   position double precision not null
 ) with (fillfactor = 50);
 comment on table :SCHEMA.queue_share is
-  'What each queue has had, divided by its weight, for claims over several queues: the one that is furthest '
-  'behind is next.';
+  'What each queue has had, divided by its weight, for claims over several queues: the one that is furthest behind is next.';
 
 create table :SCHEMA.partition (
   queue text not null,
@@ -392,8 +392,7 @@ create table :SCHEMA.partition (
   deficit bigint not null default 0,
   primary key (queue, partition_key)
 ) with (fillfactor = 50);
-comment on table :SCHEMA.partition is
-  'The ledger of fair shares: what a partition is owed. Written by the gate.';
+comment on table :SCHEMA.partition is 'The ledger of fair shares: what a partition is owed. Written by the gate.';
 
 create table :SCHEMA.queue (
   queue text primary key,
@@ -413,8 +412,7 @@ create table :SCHEMA.quarantine (
   sample_payload bytea,
   reason text not null
 );
-comment on table :SCHEMA.quarantine is
-  'Payloads that killed their workers; refused until an operator releases them.';
+comment on table :SCHEMA.quarantine is 'Payloads that killed their workers; refused until an operator releases them.';
 
 create table :SCHEMA.throttle (
   unique_key bytea primary key,
@@ -423,8 +421,7 @@ create table :SCHEMA.throttle (
   expires_at_ms bigint not null
 );
 create index throttle_expiry on :SCHEMA.throttle (expires_at_ms);
-comment on table :SCHEMA.throttle is
-  'Unique keys with a window: held until it ends, whatever became of the job.';
+comment on table :SCHEMA.throttle is 'Unique keys with a window: held until it ends, whatever became of the job.';
 
 create table :SCHEMA.tally (
   no bigint generated always as identity primary key,
@@ -438,8 +435,8 @@ create table :SCHEMA.tally (
 );
 create index tally_queue on :SCHEMA.tally (queue);
 comment on table :SCHEMA.tally is
-  'Counts appended by each statement that moves jobs, so that producers share no row; roll_up_tallies folds '
-  'them into queue_minute and queue_depth.';
+  'Counts appended by each statement that moves jobs, so that producers share no row; roll_up_tallies folds them into '
+  'queue_minute and queue_depth.';
 comment on column :SCHEMA.tally.depth is 'Change in the number of unfinished jobs.';
 
 create table :SCHEMA.queue_minute (
@@ -448,18 +445,19 @@ create table :SCHEMA.queue_minute (
   arrived bigint not null default 0,
   completed bigint not null default 0,
   failed bigint not null default 0,
+  drained bigint not null default 0,
   refused jsonb not null default '{}',
   primary key (queue, minute_ms)
 );
 create index queue_minute_age on :SCHEMA.queue_minute (minute_ms);
-comment on table :SCHEMA.queue_minute is 'Counts per queue and minute.';
+comment on table :SCHEMA.queue_minute is
+  'Counts per queue and minute. drained: jobs that left the unfinished ones, less those that came back.';
 
 create table :SCHEMA.queue_depth (
   queue text primary key,
   depth bigint not null default 0
 );
-comment on table :SCHEMA.queue_depth is
-  'Unfinished jobs per queue, as of the last roll-up; the rest is in tally.';
+comment on table :SCHEMA.queue_depth is 'Unfinished jobs per queue, as of the last roll-up; the rest is in tally.';
 
 create table :SCHEMA.attempt (
   no bigint generated always as identity primary key,
@@ -480,8 +478,7 @@ create table :SCHEMA.attempt (
 create index attempt_job on :SCHEMA.attempt (job_key, no);
 create index attempt_age on :SCHEMA.attempt (finished_at_ms);
 create unique index attempt_run on :SCHEMA.attempt (run_id) where run_id is not null;
-comment on table :SCHEMA.attempt is
-  'What was tried and how it ended: append-only history, bounded per job, gone with the job.';
+comment on table :SCHEMA.attempt is 'What was tried and how it ended: append-only history, bounded per job, gone with the job.';
 
 create table :SCHEMA.job_extra (
   key bigint primary key,
@@ -499,16 +496,14 @@ create table :SCHEMA.job_extra (
   progress_fence bigint,
   progress_at_ms bigint
 );
-comment on table :SCHEMA.job_extra is
-  'What only some jobs have: checkpoint and cursor, result, output, progress.';
+comment on table :SCHEMA.job_extra is 'What only some jobs have: checkpoint and cursor, result, output, progress.';
 
 create table :SCHEMA.effect (
   effect_key text primary key,
   at_ms bigint not null
 );
 create index effect_age on :SCHEMA.effect (at_ms);
-comment on table :SCHEMA.effect is
-  'Effects that have happened, one row a key, written by the transaction that had them.';
+comment on table :SCHEMA.effect is 'Effects that have happened, one row a key, written by the transaction that had them.';
 
 create table :SCHEMA.duty (
   name text primary key,
@@ -529,8 +524,7 @@ create table :SCHEMA.sweep_error (
   error text not null,
   primary key (sweep, subject)
 );
-comment on table :SCHEMA.sweep_error is
-  'Rows that a sweep could not move, with the reason; a success removes the row.';
+comment on table :SCHEMA.sweep_error is 'Rows that a sweep could not move, with the reason; a success removes the row.';
 
 create table :SCHEMA.worker (
   worker_id text primary key,
@@ -559,14 +553,110 @@ create table :SCHEMA.sleeper (
   queues text[] not null,
   until_ms bigint not null
 ) with (fillfactor = 50);
-comment on table :SCHEMA.sleeper is
-  'Workers that wait for a notification; without one here, nobody notifies.';
+comment on table :SCHEMA.sleeper is 'Workers that wait for a notification; without one here, nobody notifies.';
 
 create table :SCHEMA.test_clock (
   only_row boolean primary key default true check (only_row),
   offset_ms bigint not null
 );
 comment on table :SCHEMA.test_clock is 'Empty, except in tests: its row moves the clock of now_ms().';
+
+create type :SCHEMA.found_jobs as (
+  keys bigint[],
+  before_key bigint
+);
+comment on type :SCHEMA.found_jobs is 'Jobs that a search found, and the key from which on downwards it has not looked.';
+
+create table :SCHEMA.operation (
+  operation_id text primary key,
+  action text not null check (action in ('retry', 'cancel', 'promote', 'delete', 'delete_queue')),
+  selector jsonb not null,
+  dry_run boolean not null,
+  status text not null check (status in ('pending', 'running', 'completed', 'failed')),
+  estimated bigint not null,
+  estimate_capped boolean not null,
+  affected bigint not null default 0,
+  skipped_for jsonb not null default '{}',
+  upto_key bigint not null,
+  before_key bigint not null,
+  passes integer not null default 1,
+  pass_affected bigint not null default 0,
+  left_over boolean not null default false,
+  error text,
+  created_at_ms bigint not null,
+  updated_at_ms bigint not null,
+  finished_at_ms bigint,
+  constraint operation_finished check ((finished_at_ms is not null) = (status in ('completed', 'failed')))
+) with (fillfactor = 50);
+create index operation_open on :SCHEMA.operation (updated_at_ms, operation_id) where finished_at_ms is null;
+create index operation_age on :SCHEMA.operation (created_at_ms desc, operation_id);
+comment on table :SCHEMA.operation is
+  'Bulk operations. Each walks the jobs up to upto_key, newest first, and goes on before before_key.';
+
+create type :SCHEMA.operation_status as (
+  id text,
+  action text,
+  selector jsonb,
+  status text,
+  dry_run boolean,
+  estimated bigint,
+  estimate_capped boolean,
+  affected bigint,
+  skipped bigint,
+  skipped_for jsonb,
+  error text,
+  created_at_ms bigint,
+  updated_at_ms bigint,
+  finished_at_ms bigint
+);
+comment on type :SCHEMA.operation_status is 'A bulk operation as get_operation shows it.';
+
+create table :SCHEMA.archive_policy (
+  queue text primary key,
+  retention_ms bigint not null check (retention_ms >= 1)
+);
+comment on table :SCHEMA.archive_policy is 'Queues whose jobs are copied to the archive when they are evicted, and for how long.';
+
+create table :SCHEMA.job_archive (
+  evicted_at_ms bigint not null,
+  key bigint not null,
+  expires_at_ms bigint not null,
+  job_id text not null,
+  kind text not null,
+  queue text not null,
+  partition_key text not null,
+  state :SCHEMA.job_state not null,
+  schema_version integer not null,
+  payload bytea not null,
+  headers jsonb,
+  tags text[],
+  fingerprint text not null,
+  attempt integer not null,
+  crash_attempt integer not null,
+  enqueued_at_ms bigint not null,
+  finalized_at_ms bigint not null,
+  attempts jsonb,
+  primary key (evicted_at_ms, key)
+) partition by range (evicted_at_ms);
+create index job_archive_queue on :SCHEMA.job_archive (queue, evicted_at_ms, key);
+create index job_archive_job on :SCHEMA.job_archive (job_id, evicted_at_ms);
+comment on table :SCHEMA.job_archive is
+  'Evicted jobs of queues with an archive policy, one partition a month in UTC, made ahead by a duty. Read it with list_archive.';
+
+create table :SCHEMA.queue_sample (
+  queue text primary key,
+  job_bytes bigint not null,
+  sampled_jobs integer not null,
+  sampled_at_ms bigint not null
+);
+comment on table :SCHEMA.queue_sample is 'What a job of a queue takes on disk, as sampled last.';
+
+create table :SCHEMA.granted (
+  role text not null,
+  duty text not null,
+  primary key (role, duty)
+);
+comment on table :SCHEMA.granted is 'Duties that roles were granted; apply_grants makes the privileges agree with it.';
 
 create table :SCHEMA.transition (
   from_state text not null,
@@ -575,8 +665,7 @@ create table :SCHEMA.transition (
   guard text not null default '',
   primary key (from_state, event, to_state)
 );
-comment on table :SCHEMA.transition is
-  'Every move that a job may make, and nothing else is legal. "deleted" means no row.';
+comment on table :SCHEMA.transition is 'Every move that a job may make, and nothing else is legal. "deleted" means no row.';
 insert into :SCHEMA.transition (from_state, event, to_state, guard) values
   ('pending', 'operator_promote', 'available', ''),
   ('scheduled', 'schedule_due', 'available', 'scheduled_at reached'),
@@ -739,8 +828,7 @@ create table :SCHEMA.schema_migration (
   hash text,
   applied_at timestamptz not null default clock_timestamp()
 );
-comment on table :SCHEMA.schema_migration is
-  'The migrations that this schema has; each migration writes its own row.';
+comment on table :SCHEMA.schema_migration is 'The migrations that this schema has; each migration writes its own row.';
 
 --! Included internal/raise_error.sql
 create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}', hint text default '')
@@ -1102,6 +1190,28 @@ $$;
 comment on function :SCHEMA.interval_ms is 'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
 revoke all on function :SCHEMA.interval_ms from public;
 --! EndIncluded internal/interval_ms.sql
+
+--! Included internal/instant_ms.sql
+create or replace function :SCHEMA.instant_ms(field text, value timestamptz)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ms numeric := extract(epoch from value) * 1000;
+begin
+  if v_ms < 0 or v_ms > 315576000000000 then
+    perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, '1970-01-01 to the year 11970');
+  end if;
+  return floor(v_ms);
+end;
+$$;
+comment on function :SCHEMA.instant_ms is
+  'A timestamp in milliseconds since the epoch; HR007 where it is before it, absurd or infinite.';
+revoke all on function :SCHEMA.instant_ms from public;
+--! EndIncluded internal/instant_ms.sql
 --! Included internal/job_key.sql
 create or replace function :SCHEMA.job_key(id text)
 returns bigint
@@ -1405,7 +1515,7 @@ begin
     'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
     'priority', priority, 'weight', weight,
-    'scheduled_at_ms', floor(extract(epoch from scheduled_at) * 1000)::bigint,
+    'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
     'delay_ms', :SCHEMA.interval_ms('delay', delay),
     'max_attempts', max_attempts, 'unique_key', unique_key,
     'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
@@ -1414,7 +1524,7 @@ begin
     'tags', tags,
     'retention_ms', :SCHEMA.interval_ms('retention', retention),
     'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
-    'deadline_ms', floor(extract(epoch from deadline) * 1000)::bigint,
+    'deadline_ms', :SCHEMA.instant_ms('deadline', deadline),
     'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
@@ -1677,10 +1787,13 @@ begin
     end if;
 
     -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the loop; the
-    -- holder of the key may finish before it is locked here, and then the key is free again.
-    select * into v_holder from :SCHEMA.job j
-    where j.unique_key = job.unique_key and j.stage < 2
-    for update;
+    -- holder of the key may finish before it is read here, and then the key is free again.
+    if job.unique_replace is null and job.unique_debounce_ms is null then
+      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's commit.
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2;
+    else
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2 for update;
+    end if;
     if found then
       v_placed.key := v_holder.key;
       v_placed.existing_id := :SCHEMA.job_id(v_holder.key, v_holder.id);
@@ -2308,7 +2421,7 @@ begin
   return query
     with claimed as (
       update :SCHEMA.job j
-      set state = 'running', fence = j.fence + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
+      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
       from unnest(v_places) with ordinality c(tid, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
@@ -2582,6 +2695,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_checkpoint jsonb;
   v_key bigint;
 begin
   if json_typeof(checkpoint.checkpoint) is distinct from 'object' then
@@ -2591,9 +2705,14 @@ begin
   elsif octet_length(checkpoint.cursor) > 1048576 then
     perform :SCHEMA.raise_invalid('cursor', 'is too long', 'at most 1048576 bytes');
   end if;
+  begin
+    v_checkpoint := checkpoint.checkpoint::jsonb;
+  exception when data_exception then
+    perform :SCHEMA.raise_invalid('checkpoint', sqlerrm, 'JSON without U+0000 and without numbers beyond all bounds');
+  end;
   v_key := :SCHEMA.hold(checkpoint.job_id, checkpoint.lease_id, checkpoint.fence);
   insert into :SCHEMA.job_extra as x (key, checkpoint, cursor)
-  values (v_key, checkpoint.checkpoint::jsonb, checkpoint.cursor)
+  values (v_key, v_checkpoint, checkpoint.cursor)
   on conflict (key) do update set checkpoint = excluded.checkpoint, cursor = excluded.cursor;
 end;
 $$;
@@ -2654,14 +2773,18 @@ as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
 begin
-  perform from :SCHEMA.job j
-  join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
-  where j.key = v_key and j.state = 'running' and j.fence = hold.fence
-  for update of j;
-  if not found then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_key;
+  -- Looked at again: while it waited for the row, renew may have given the job a lease row of its own.
+  for v_look in 1..3 loop
+    perform from :SCHEMA.job j
+    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
+    where j.key = v_key and j.state = 'running' and j.fence = hold.fence
+    for update of j;
+    if found then
+      return v_key;
+    end if;
+  end loop;
+  perform :SCHEMA.raise_rejected(job_id);
+  return null;
 end;
 $$;
 comment on function :SCHEMA.hold is
@@ -2785,7 +2908,7 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence,
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else least(s.attempt, 2147483646) + 1 end, s.fence,
     s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
@@ -2903,30 +3026,36 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_settled :SCHEMA.settled_job[];
-  v_moved :SCHEMA.settled_job[];
+  v_left :SCHEMA.ack_input[] := acks;
+  v_settled :SCHEMA.settled_job[] := '{}';
 begin
-  -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
-  with gone as (
-    delete from :SCHEMA.job j
-    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
-    where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-      and (a.outcome = 'revoke' or j.retention_ms is null)
-    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
-      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
-      j.weight, j.charged) as :SCHEMA.settled_job) as settled
-  )
-  select array_agg(g.settled) into v_settled from gone g;
-
-  if coalesce(cardinality(v_settled), 0) < cardinality(acks) then
-    v_moved := :SCHEMA.settle_in_place(acks);
-    v_settled := coalesce(v_settled, '{}') || coalesce(v_moved, '{}');
-  end if;
+  for v_look in 1..3 loop
+    -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
+    with gone as (
+      delete from :SCHEMA.job j
+      using (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+        and l.lease_no = j.lease_no and l.lease_id = a.lease_id
+        and (a.outcome = 'revoke' or j.retention_ms is null)
+      returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no,
+        l.queue is not null, j.weight, j.charged) as :SCHEMA.settled_job) as settled
+    )
+    select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
+    exit when cardinality(v_settled) = cardinality(acks);
+    v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
+    exit when cardinality(v_settled) = cardinality(acks);
+    -- Looked at again: while we waited for a row, renew may have given its job a lease row of its own.
+    v_left := array(
+      select a from unnest(v_left) a
+      join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence
+      join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+    exit when v_left = '{}';
+  end loop;
   if v_settled <> '{}' then
     perform :SCHEMA.after_settle(acks, v_settled);
   end if;
-  return coalesce(v_settled, '{}');
+  return v_settled;
 end;
 $$;
 comment on function :SCHEMA.settle is
@@ -4265,8 +4394,25 @@ set jit = off
 set enable_bitmapscan = off
 as $$
 declare
+  v_now bigint := :SCHEMA.now_ms();
   v_gone bigint;
 begin
+  insert into :SCHEMA.job_archive (
+    evicted_at_ms, expires_at_ms, key, job_id, kind, queue, partition_key, state, schema_version, payload,
+      headers, tags,
+    fingerprint, attempt, crash_attempt, enqueued_at_ms, finalized_at_ms, attempts)
+  select v_now, v_now + p.retention_ms, j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.partition_key,
+    j.state, j.schema_version, j.payload, j.headers, j.tags,
+      coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)),
+    j.attempt, j.crash_attempt, j.enqueued_at_ms, j.finalized_at_ms,
+    (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+        'attempt', a.attempt, 'fence', a.fence, 'worker', a.worker, 'started_at_ms', a.started_at_ms,
+        'finished_at_ms', a.finished_at_ms, 'outcome', a.outcome, 'error', a.error, 'logs',
+          a.logs)) order by a.no)
+     from :SCHEMA.attempt a where a.job_key = j.key)
+  from :SCHEMA.job j
+  join :SCHEMA.archive_policy p on p.queue = j.queue
+  where j.key = any (keys) and j.state in ('completed', 'archived', 'cancelled', 'undecodable');
   delete from :SCHEMA.job j
   where j.key = any (keys) and j.state in ('completed', 'archived', 'cancelled', 'undecodable');
   get diagnostics v_gone = row_count;
@@ -4275,7 +4421,9 @@ begin
   return v_gone;
 end;
 $$;
-comment on function :SCHEMA.evict_jobs is 'Deletes finished jobs, which the caller has found and locked, with what belongs to them.';
+comment on function :SCHEMA.evict_jobs is
+  'Deletes finished jobs, which the caller has found and locked, with what belongs to them, and copies them '
+  'to the archive where their queue has an archive policy: both or neither.';
 revoke all on function :SCHEMA.evict_jobs from public;
 --! EndIncluded sweep/evict_jobs.sql
 --! Included sweep/evict_retained.sql
@@ -4292,6 +4440,7 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
   v_key bigint;
   v_gone bigint := 0;
@@ -4299,17 +4448,20 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined'
+    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined' and j.key <> all (v_shelved)
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
   begin
-    return :SCHEMA.evict_jobs(v_keys);
+    v_gone := :SCHEMA.evict_jobs(v_keys);
+    perform :SCHEMA.clear_sweep_errors('evict_retained', v_keys);
+    return v_gone;
   exception when others then
+    v_gone := 0;
     foreach v_key in array v_keys loop
       begin
         v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('evict_retained', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
       end;
@@ -4367,6 +4519,11 @@ begin
     order by o.heartbeat_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
+  delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
+    select o.sweep, o.subject from :SCHEMA.sweep_error o
+    where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
   delete from :SCHEMA.schedule_event e where e.no = any (array(
     select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
     order by o.gone_at_ms limit max_rows for update skip locked));
@@ -4379,8 +4536,8 @@ end;
 $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
-  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, events of '
-  'schedules deleted 30 days ago, lines that stay empty.';
+  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of '
+  'sweeps of 30 days, events of schedules that were deleted 30 days ago, lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -4401,16 +4558,18 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
     'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
   where not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
-  set checkpoint = jsonb_set(x.checkpoint, array['crashes'], coalesce(x.checkpoint -> 'crashes', '{}')
-    || jsonb_build_object(x.checkpoint ->> 'in_progress',
-      coalesce((x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'])::integer, 0) + 1))
+  set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
+    -- What is there is the caller's; whatever it is, the job must get away from its dead worker.
+    case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
+    || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
+      substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
   where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
@@ -4464,6 +4623,40 @@ $$;
 comment on function :SCHEMA.note_sweep_error is 'Names a row that a sweep could not move.';
 revoke all on function :SCHEMA.note_sweep_error from public;
 --! EndIncluded sweep/note_sweep_error.sql
+
+--! Included sweep/clear_sweep_errors.sql
+create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
+returns void
+language sql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  delete from :SCHEMA.sweep_error e
+  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
+$$;
+comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
+revoke all on function :SCHEMA.clear_sweep_errors from public;
+--! EndIncluded sweep/clear_sweep_errors.sql
+
+--! Included sweep/shelved_keys.sql
+create or replace function :SCHEMA.shelved_keys(sweep text)
+returns bigint[]
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select e.subject::bigint
+    from :SCHEMA.sweep_error e
+    where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$' and e.at_ms > :SCHEMA.now_ms() - 60000);
+$$;
+comment on function :SCHEMA.shelved_keys is
+  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not be moved one by '
+  'one at each run, and tries them again when the minute is over.';
+revoke all on function :SCHEMA.shelved_keys from public;
+--! EndIncluded sweep/shelved_keys.sql
 --! Included sweep/promote_due.sql
 create or replace function :SCHEMA.promote_due(max_rows integer default 1000)
 returns bigint
@@ -4478,6 +4671,7 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('promote_due');
   v_keys bigint[];
   v_key bigint;
   v_moved bigint := 0;
@@ -4485,17 +4679,20 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 0 and j.scheduled_at_ms <= v_now
+    where j.stage = 0 and j.scheduled_at_ms <= v_now and j.key <> all (v_shelved)
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
   begin
-    return :SCHEMA.promote_jobs(v_keys);
+    v_moved := :SCHEMA.promote_jobs(v_keys);
+    perform :SCHEMA.clear_sweep_errors('promote_due', v_keys);
+    return v_moved;
   exception when others then
+    v_moved := 0;
     foreach v_key in array v_keys loop
       begin
         v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('promote_due', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('promote_due', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
       end;
@@ -4559,6 +4756,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
   v_key bigint;
@@ -4566,7 +4764,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
     select l.lease_no from :SCHEMA.lease l
-    where l.expires_at_ms < v_now
+    where l.expires_at_ms < v_now and (v_shelved = '{}' or not l.keys <@ v_shelved)
     order by l.expires_at_ms
     limit max_rows
     for update skip locked);
@@ -4575,18 +4773,19 @@ begin
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
     join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.lease_no = any (v_leases)
+    where l.lease_no = any (v_leases) and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update of j skip locked);
   begin
     return query select * from :SCHEMA.lose_leases(v_keys);
+    perform :SCHEMA.clear_sweep_errors('reclaim_expired', v_keys);
   exception when others then
     -- One bad row must not hold up the others: one by one, and the one that fails is named.
     foreach v_key in array v_keys loop
       begin
         return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('reclaim_expired', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
       end;
@@ -4710,21 +4909,23 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   with folded as (
     delete from :SCHEMA.tally t
-    where t.no = any (array(select n.no from :SCHEMA.tally n order by n.no limit max_rows for update skip locked))
+    where t.no = any (array(select n.no from :SCHEMA.tally n order by n.no limit max_rows for update skip
+      locked))
     returning t.*
   )
   select array_agg(cast(f as :SCHEMA.tally)) into v_folded from folded f;
-  insert into :SCHEMA.queue_minute as m (queue, minute_ms, arrived, completed, failed, refused)
-  select s.queue, s.minute_ms, s.arrived, s.completed, s.failed, coalesce(s.refused, '{}')
+  insert into :SCHEMA.queue_minute as m (queue, minute_ms, arrived, completed, failed, drained, refused)
+  select s.queue, s.minute_ms, s.arrived, s.completed, s.failed, s.drained, coalesce(s.refused, '{}')
   from (
-    select t.queue, t.at_ms / 60000 * 60000 as minute_ms, sum(t.arrived) as arrived, sum(t.completed) as completed,
-      sum(t.failed) as failed, :SCHEMA.sum_counts(jsonb_agg(t.refused) filter (where t.refused is not null)) as refused
+    select t.queue, t.at_ms / 60000 * 60000 as minute_ms, sum(t.arrived) as arrived,
+      sum(t.completed) as completed, sum(t.failed) as failed, sum(t.arrived) - sum(t.depth) as drained,
+      :SCHEMA.sum_counts(jsonb_agg(t.refused) filter (where t.refused is not null)) as refused
     from unnest(v_folded) t
     group by t.queue, t.at_ms / 60000) s
   order by s.queue, s.minute_ms
   on conflict (queue, minute_ms) do update
     set arrived = m.arrived + excluded.arrived, completed = m.completed + excluded.completed,
-      failed = m.failed + excluded.failed,
+      failed = m.failed + excluded.failed, drained = m.drained + excluded.drained,
       refused = :SCHEMA.sum_counts(jsonb_build_array(m.refused, excluded.refused));
   insert into :SCHEMA.queue_depth as d (queue, depth)
   select t.queue, sum(t.depth) from unnest(v_folded) t group by t.queue order by t.queue
@@ -4733,9 +4934,31 @@ begin
 end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
-  'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it folded.';
+  'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
+  'folded.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
+--! Included sweep/duty_names.sql
+create or replace function :SCHEMA.duty_names()
+returns text[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array[
+    'reclaim_expired',
+    'promote_due',
+    'tick_schedules',
+    'evict_retained',
+    'roll_up_tallies',
+    'run_pending_operations',
+    'make_archive_months',
+    'janitor'];
+$$;
+comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
+revoke all on function :SCHEMA.duty_names from public;
+--! EndIncluded sweep/duty_names.sql
 --! Included sweep/run_duties.sql
 create or replace function :SCHEMA.run_duties(
   holder text, duties text[] default null, max_rows integer default 1000, lease_ms bigint default 10000
@@ -4748,8 +4971,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  c_all text[] := array[
-    'reclaim_expired', 'promote_due', 'tick_schedules', 'evict_retained', 'roll_up_tallies', 'janitor'];
+  c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
 begin
@@ -4771,17 +4993,20 @@ begin
         when 'tick_schedules' then :SCHEMA.tick_schedules(v_batch)
         when 'evict_retained' then :SCHEMA.evict_retained(v_batch)
         when 'roll_up_tallies' then :SCHEMA.roll_up_tallies(v_batch)
+        when 'run_pending_operations' then :SCHEMA.run_pending_operations(least(v_batch, 10000))
+        when 'make_archive_months' then :SCHEMA.make_archive_months()
         when 'janitor' then :SCHEMA.janitor(v_batch)
       end;
       update :SCHEMA.duty d
       set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0
-      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0 or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
+      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0
+        or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
     exception when others or query_canceled then
       -- Noted and tried again later with half the rows; the other duties go on.
       error := sqlerrm;
       update :SCHEMA.duty d
-      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048),
-        retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
+      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
+        2048), retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
       where d.name = duty;
     end;
     return next;
@@ -4789,9 +5014,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.run_duties is
-  'Runs the sweeps that this holder can have, each under its duty lease and bounded by max_rows, and returns what each did. '
-  'One that fails returns its error, is tried again later with half the rows, and holds up no other. Call it every second or '
-  'so from a worker, pg_cron or a loop. Errors: HR007.';
+  'Runs the sweeps that this holder can have, each under its duty lease and bounded by max_rows, and returns '
+  'what each did. One that fails returns its error, is tried again later with half the rows, and holds up no '
+  'other. Call it every second or so from a worker, pg_cron or a loop. Errors: HR007.';
 revoke all on function :SCHEMA.run_duties from public;
 --! EndIncluded sweep/run_duties.sql
 --! Included policy/set_transition_guard.sql
@@ -5203,6 +5428,1291 @@ comment on function :SCHEMA.signal_worker is
   'says what the worker made of it. Errors: HR006 not_found, HR007.';
 revoke all on function :SCHEMA.signal_worker from public;
 --! EndIncluded control/signal_worker.sql
+--! Included internal/queue_name.sql
+create or replace function :SCHEMA.queue_name(queue text)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_text('queue', queue_name.queue, 255, true);
+  return coalesce(nullif(queue_name.queue, ''), 'default');
+end;
+$$;
+comment on function :SCHEMA.queue_name is
+  'The name of a queue, the empty one as default; HR007 where it is null or too long.';
+revoke all on function :SCHEMA.queue_name from public;
+--! EndIncluded internal/queue_name.sql
+--! Included inspect/check_filter.sql
+create or replace function :SCHEMA.check_filter(field text, filter jsonb)
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_fields text := 'id, queue, state, kind, kind_prefix, partition_key, fingerprint, rate_class, priority, '
+    'tags_all, tags_any';
+  v_key text;
+  v_value jsonb;
+begin
+  if jsonb_typeof(filter) is distinct from 'object' then
+    perform :SCHEMA.raise_invalid(check_filter.field, 'must be an object', c_fields);
+  end if;
+  for v_key, v_value in select e.key, e.value from jsonb_each(filter) e order by e.key loop
+    if v_key <> all (string_to_array(c_fields, ', ')) then
+      perform :SCHEMA.raise_invalid(check_filter.field, 'has an unknown field: ' || left(v_key, 100),
+        c_fields);
+    elsif v_key = 'priority' then
+      if jsonb_typeof(v_value) <> 'number' or v_value::text !~ '^-?\d{1,10}$' then
+        perform :SCHEMA.raise_invalid('priority', 'must be a whole number', '-2147483648..2147483647');
+      end if;
+      perform :SCHEMA.check_range('priority', v_value::text::bigint, -2147483648, 2147483647);
+    elsif v_key in ('tags_all', 'tags_any') then
+      if jsonb_typeof(v_value) <> 'array' or jsonb_array_length(v_value) not between 1 and 32
+        or jsonb_path_exists(v_value, '$[*] ? (@.type() != "string")')
+      then
+        perform :SCHEMA.raise_invalid(v_key, 'must be a list of tags', '1..32 tags');
+      end if;
+    elsif jsonb_typeof(v_value) <> 'string' then
+      perform :SCHEMA.raise_invalid(v_key, 'must be a text', 'a text');
+    elsif v_key = 'state' and v_value #>> '{}' <> all (enum_range(cast(null as :SCHEMA.job_state))::text[])
+      then
+      perform :SCHEMA.raise_invalid('state', 'is unknown: ' || left(v_value #>> '{}', 40),
+        array_to_string(enum_range(cast(null as :SCHEMA.job_state))::text[], ', '));
+    end if;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.check_filter is
+  'Raises HR007 for a filter of jobs with an unknown field, a value of a wrong type, or an unknown state.';
+revoke all on function :SCHEMA.check_filter from public;
+--! EndIncluded inspect/check_filter.sql
+--! Included inspect/cold_queues.sql
+create or replace function :SCHEMA.cold_queues(most integer)
+returns text[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  v_names text[] := '{}';
+  v_name text;
+begin
+  -- From one name to the next by index: the jobs in between are not touched.
+  select j.queue into v_name from :SCHEMA.job j where j.stage <> 1 order by j.queue limit 1;
+  while v_name is not null and cardinality(v_names) < most loop
+    v_names := v_names || v_name;
+    select (select j.queue from :SCHEMA.job j where j.stage <> 1
+      and j.queue > v_name order by j.queue limit 1)
+    into v_name;
+  end loop;
+  return v_names;
+end;
+$$;
+comment on function :SCHEMA.cold_queues is
+  'The names of queues with waiting or finished jobs, in order, at most so many.';
+revoke all on function :SCHEMA.cold_queues from public;
+--! EndIncluded inspect/cold_queues.sql
+--! Included inspect/shelves_of.sql
+create or replace function :SCHEMA.shelves_of(states text[])
+returns smallint[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array_agg(s.shelf::smallint order by s.shelf)
+  from unnest('{pending,scheduled,retryable,completed,archived,cancelled,quarantined,undecodable}'::text[])
+    with ordinality s(state, shelf)
+  where shelves_of.states is null or s.state = any (shelves_of.states);
+$$;
+comment on function :SCHEMA.shelves_of is
+  'The values of job.shelf for these states, null for all of them; available and running stand on none.';
+revoke all on function :SCHEMA.shelves_of from public;
+--! EndIncluded inspect/shelves_of.sql
+--! Included inspect/gather_cold.sql
+create or replace function :SCHEMA.gather_cold(
+  queues text[], shelves smallint[], before_key bigint, most integer
+)
+returns :SCHEMA.found_jobs
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_variable
+declare
+  v_found :SCHEMA.found_jobs;
+begin
+  select array_agg(k.key), max(g.lowest) filter (where g.jobs = most)
+  into v_found.keys, v_found.before_key
+  from unnest(queues) q(queue)
+  cross join unnest(shelves) s(shelf)
+  cross join lateral (
+    select array_agg(h.key) as keys, min(h.key) as lowest, count(*) as jobs
+    from (
+      select j.key from :SCHEMA.job j
+      where j.queue = q.queue and j.shelf = s.shelf and j.stage <> 1 and j.key < before_key
+      order by j.key desc
+      limit most) h) g
+  left join lateral unnest(g.keys) k(key) on true;
+  return v_found;
+end;
+$$;
+comment on function :SCHEMA.gather_cold is
+  'Jobs of these queues that wait or have finished, the newest of each queue and state, at most so many of '
+  'each. before_key is the key from which on downwards some are missing.';
+revoke all on function :SCHEMA.gather_cold from public;
+--! EndIncluded inspect/gather_cold.sql
+--! Included inspect/gather_line.sql
+create or replace function :SCHEMA.gather_line(queue text, before_key bigint, most integer)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_variable
+declare
+  v_keys bigint[];
+begin
+  if queue is null then
+    v_keys := array(select j.key from :SCHEMA.job j where j.stage = 1 limit most + 1);
+  else
+    v_keys := array(
+      select j.key from :SCHEMA.job j where j.stage = 1 and j.queue = gather_line.queue limit most + 1);
+  end if;
+  if cardinality(v_keys) > most then
+    return null;
+  end if;
+  return array(select k from unnest(v_keys) k where k < before_key);
+end;
+$$;
+comment on function :SCHEMA.gather_line is
+  'All jobs in line or running, of one queue or (null) of all; null where there are more than so many.';
+revoke all on function :SCHEMA.gather_line from public;
+--! EndIncluded inspect/gather_line.sql
+--! Included inspect/gather_jobs.sql
+create or replace function :SCHEMA.gather_jobs(filter jsonb, states text[], before_key bigint, most integer,
+  examined integer)
+returns :SCHEMA.found_jobs
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_variable
+declare
+  v_found :SCHEMA.found_jobs;
+  v_shelves smallint[] := coalesce(:SCHEMA.shelves_of(states), '{}');
+  v_line bigint[] := '{}';
+  v_queues text[];
+begin
+  if filter ? 'id' then
+    v_found.keys := array(select k from :SCHEMA.job_key(filter ->> 'id') k where k < before_key);
+    return v_found;
+  end if;
+  if filter ?| '{tags_all,tags_any}' then
+    v_found.keys := array(
+      select j.key from :SCHEMA.job j
+      where (not filter ? 'tags_all' or j.tags @> array(select
+        jsonb_array_elements_text(filter -> 'tags_all')))
+        and (not filter ? 'tags_any' or j.tags && array(select
+          jsonb_array_elements_text(filter -> 'tags_any')))
+        and j.tags is not null
+      limit examined + 1);
+    if cardinality(v_found.keys) <= examined then
+      v_found.keys := array(select k from unnest(v_found.keys) k where k < before_key);
+      return v_found;
+    end if;
+  end if;
+  if filter ? 'kind' and v_shelves <> '{}' and v_shelves <@ '{4,5,6,7,8}' and states <@
+    '{completed,archived,cancelled,quarantined,undecodable}'
+  then
+    v_found.keys := array(
+      select j.key from :SCHEMA.job j
+      where j.kind = filter ->> 'kind' and j.stage = 2 and j.key < before_key
+      order by j.key desc
+      limit examined);
+    if cardinality(v_found.keys) = examined then
+      v_found.before_key := v_found.keys[examined];
+    end if;
+    return v_found;
+  end if;
+  if filter ? 'queue' or states is not null then
+    v_queues := case when filter ? 'queue' then array[filter ->> 'queue'] else :SCHEMA.cold_queues(21) end;
+    if states is null or states && '{available,running}' then
+      v_line := :SCHEMA.gather_line(filter ->> 'queue', before_key, examined);
+    end if;
+    if v_line is not null and cardinality(v_queues) <= 20 then
+      v_found := :SCHEMA.gather_cold(v_queues, v_shelves, before_key,
+        greatest(most + 1, examined / greatest(1, cardinality(v_queues) * cardinality(v_shelves))));
+      v_found.keys := v_line || v_found.keys;
+      return v_found;
+    end if;
+  end if;
+  v_found.keys := array(select j.key from :SCHEMA.job j
+    where j.key < before_key order by j.key desc limit examined);
+  if cardinality(v_found.keys) = examined then
+    v_found.before_key := v_found.keys[examined];
+  end if;
+  return v_found;
+end;
+$$;
+comment on function :SCHEMA.gather_jobs is
+  'The jobs among which those of a filter are, newest first, as far as one call looks: by the index that '
+  'serves the filter best, or else the newest jobs of all. before_key: from there on downwards nothing was '
+  'looked at; null: nothing is left.';
+revoke all on function :SCHEMA.gather_jobs from public;
+--! EndIncluded inspect/gather_jobs.sql
+--! Included inspect/find_jobs.sql
+create or replace function :SCHEMA.find_jobs(
+  filter jsonb, states text[], before_key bigint, most integer, examined integer default 5000
+)
+returns :SCHEMA.found_jobs
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_variable
+declare
+  v_near :SCHEMA.found_jobs;
+  v_found :SCHEMA.found_jobs;
+begin
+  if filter ? 'state' then
+    states := array[filter ->> 'state'];
+  end if;
+  v_near := :SCHEMA.gather_jobs(filter, states, before_key, most, examined);
+  v_near.keys := array(
+    select k from unnest(v_near.keys) k where k >= coalesce(v_near.before_key, 0) order by k desc);
+  -- A lateral is visited in the order of the array, so the first ones found are the newest.
+  v_found.keys := array(
+    select j.key
+    from unnest(v_near.keys) k(key)
+    cross join lateral (select o.* from :SCHEMA.job o where o.key = k.key offset 0) j
+    where (states is null or j.state::text = any (states))
+      and (not filter ? 'queue' or j.queue = filter ->> 'queue')
+      and (not filter ? 'kind' or j.kind = filter ->> 'kind')
+      and (not filter ? 'kind_prefix' or starts_with(j.kind, filter ->> 'kind_prefix'))
+      and (not filter ? 'partition_key' or j.partition_key = filter ->> 'partition_key')
+      and (not filter ? 'priority' or j.priority = (filter ->> 'priority')::integer)
+      and (not filter ? 'rate_class' or filter ->> 'rate_class' = any (j.rate_classes))
+      and (not filter ? 'tags_all' or j.tags @> array(select jsonb_array_elements_text(filter -> 'tags_all')))
+      and (not filter ? 'tags_any' or j.tags && array(select jsonb_array_elements_text(filter -> 'tags_any')))
+      and (not filter ? 'fingerprint'
+        or coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) = filter ->> 'fingerprint')
+    limit most);
+  v_found.before_key := case
+    when cardinality(v_found.keys) = most then v_found.keys[most]
+    else v_near.before_key
+  end;
+  return v_found;
+end;
+$$;
+comment on function :SCHEMA.find_jobs is
+  'The newest jobs before a key that match a filter and are in one of these states (null: any), at most so '
+  'many. before_key says where to go on; null: there are no more. It may be set although fewer were found: '
+  'no call looks at more than a bounded number of jobs.';
+revoke all on function :SCHEMA.find_jobs from public;
+--! EndIncluded inspect/find_jobs.sql
+--! Included inspect/get_job_checkpoint.sql
+create or replace function :SCHEMA.get_job_checkpoint(id text)
+returns table (checkpoint jsonb, cursor bytea)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', get_job_checkpoint.id, 255);
+  return query
+    select coalesce(x.checkpoint, '{"completed": []}'), x.cursor
+    from :SCHEMA.job j
+    left join :SCHEMA.job_extra x on x.key = j.key
+    where j.key = :SCHEMA.job_key(get_job_checkpoint.id);
+end;
+$$;
+comment on function :SCHEMA.get_job_checkpoint is
+  'How far a job has come, as its handler stored it; an empty checkpoint where it stored none, no row where '
+  'there is no such job. Errors: HR007.';
+revoke all on function :SCHEMA.get_job_checkpoint from public;
+--! EndIncluded inspect/get_job_checkpoint.sql
+--! Included inspect/get_job_result.sql
+create or replace function :SCHEMA.get_job_result(id text)
+returns table (schema_version integer, bytes bytea)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', get_job_result.id, 255);
+  return query
+    select x.result_schema_version, x.result
+    from :SCHEMA.job j
+    join :SCHEMA.job_extra x on x.key = j.key and x.result is not null
+    where j.key = :SCHEMA.job_key(get_job_result.id) and j.state = 'completed';
+end;
+$$;
+comment on function :SCHEMA.get_job_result is
+  'What a completed job left as its result; no row where the job is gone, has not completed, or left none. '
+  'Errors: HR007.';
+revoke all on function :SCHEMA.get_job_result from public;
+--! EndIncluded inspect/get_job_result.sql
+--! Included inspect/get_job_output.sql
+create or replace function :SCHEMA.get_job_output(id text)
+returns table (schema_version integer, bytes bytea, fence bigint, at_ms bigint)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', get_job_output.id, 255);
+  return query
+    select x.output_schema_version, x.output, x.output_fence, x.output_at_ms
+    from :SCHEMA.job j
+    join :SCHEMA.job_extra x on x.key = j.key and x.output is not null
+    where j.key = :SCHEMA.job_key(get_job_output.id);
+end;
+$$;
+comment on function :SCHEMA.get_job_output is
+  'The output that a job''s handler wrote last, with the fence of the attempt that wrote it: it stays until '
+  'a later attempt replaces it. No row where there is none. Errors: HR007.';
+revoke all on function :SCHEMA.get_job_output from public;
+--! EndIncluded inspect/get_job_output.sql
+--! Included inspect/get_job_progress.sql
+create or replace function :SCHEMA.get_job_progress(id text)
+returns table (current bigint, total bigint, message text, fence bigint, at_ms bigint)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', get_job_progress.id, 255);
+  return query
+    select x.progress_current, x.progress_total, x.progress_message, x.progress_fence, x.progress_at_ms
+    from :SCHEMA.job j
+    join :SCHEMA.job_extra x on x.key = j.key and x.progress_total is not null
+    where j.key = :SCHEMA.job_key(get_job_progress.id);
+end;
+$$;
+comment on function :SCHEMA.get_job_progress is
+  'The progress that a job''s handler reported last, with the fence of the attempt that did; no row where '
+  'there is none. Errors: HR007.';
+revoke all on function :SCHEMA.get_job_progress from public;
+--! EndIncluded inspect/get_job_progress.sql
+--! Included inspect/list_archive.sql
+create or replace function :SCHEMA.list_archive(
+  queue text default null, month text default null, cursor text default null, max_rows integer default 50
+)
+returns table (
+  id text, kind text, queue_name text, partition_key text, state text, fingerprint text, attempt integer,
+  crash_attempt integer, enqueued_at_ms bigint, finalized_at_ms bigint, evicted_at_ms bigint,
+    expires_at_ms bigint,
+  tags text[], attempts jsonb, payload_bytes integer, next_cursor text
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_digits text := replace(list_archive.month, '-', '');
+  v_from bigint := 0;
+  v_to bigint := 9223372036854775807;
+  v_key bigint := 9223372036854775807;
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 200);
+  if list_archive.month is not null then
+    if list_archive.month !~ '^\d{4}-?(0[1-9]|1[0-2])$' then
+      perform :SCHEMA.raise_invalid('month', 'is no month: ' || left(list_archive.month, 40),
+        'YYYY-MM or YYYYMM');
+    end if;
+    v_from := (extract(epoch from to_date(v_digits || '01', 'YYYYMMDD')::timestamp) * 1000)::bigint;
+    v_to := (extract(epoch from to_date(v_digits || '01',
+      'YYYYMMDD')::timestamp + interval '1 month') * 1000)::bigint;
+  end if;
+  if list_archive.cursor is not null then
+    if list_archive.cursor !~ '^\d{1,18}\.\d{1,18}$' then
+      perform :SCHEMA.raise_invalid('cursor', 'is not one of list_archive',
+        'the next_cursor of the last row seen');
+    end if;
+    v_to := least(v_to, split_part(list_archive.cursor, '.', 1)::bigint + 1);
+    v_key := split_part(list_archive.cursor, '.', 2)::bigint;
+  end if;
+  return query
+    select a.job_id, a.kind, a.queue, a.partition_key, a.state::text, a.fingerprint, a.attempt,
+      a.crash_attempt, a.enqueued_at_ms, a.finalized_at_ms, a.evicted_at_ms, a.expires_at_ms, a.tags,
+        a.attempts,
+      octet_length(a.payload), a.evicted_at_ms || '.' || a.key
+    from :SCHEMA.job_archive a
+    where a.evicted_at_ms >= v_from and a.evicted_at_ms < v_to
+      and (a.evicted_at_ms, a.key) < (v_to - 1, v_key)
+      and (list_archive.queue is null or a.queue = list_archive.queue)
+    order by a.evicted_at_ms desc, a.key desc
+    limit max_rows;
+end;
+$$;
+comment on function :SCHEMA.list_archive is
+  'Jobs in the archive, the last evicted first, 1..200 a page, of one queue or all, of one month (YYYY-MM or '
+  'YYYYMM, UTC) or all; no payloads (get_archived_job). Page on with next_cursor of the last row. Errors: '
+  'HR007.';
+revoke all on function :SCHEMA.list_archive from public;
+--! EndIncluded inspect/list_archive.sql
+--! Included inspect/get_archived_job.sql
+create or replace function :SCHEMA.get_archived_job(id text, max_rows integer default 10)
+returns table (
+  job_id text, kind text, queue text, state text, schema_version integer, payload bytea, headers jsonb,
+    attempts jsonb,
+  finalized_at_ms bigint, evicted_at_ms bigint
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', get_archived_job.id, 255);
+  perform :SCHEMA.check_max_rows(max_rows, 200);
+  return query
+    select a.job_id, a.kind, a.queue, a.state::text, a.schema_version, a.payload, a.headers, a.attempts,
+      a.finalized_at_ms, a.evicted_at_ms
+    from :SCHEMA.job_archive a
+    where a.job_id = get_archived_job.id
+    order by a.evicted_at_ms desc
+    limit max_rows;
+end;
+$$;
+comment on function :SCHEMA.get_archived_job is
+  'The jobs in the archive that had this id, the last evicted first, with their payloads. Errors: HR007.';
+revoke all on function :SCHEMA.get_archived_job from public;
+--! EndIncluded inspect/get_archived_job.sql
+--! Included settle/write_job_output.sql
+create or replace function :SCHEMA.write_job_output(
+  job_id text, lease_id text, fence bigint, schema_version integer, bytes bytea
+)
+returns table (written_fence bigint, at_ms bigint)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_key bigint;
+begin
+  perform :SCHEMA.check_range('schema_version', write_job_output.schema_version, 1, 2147483647);
+  if write_job_output.bytes is null or octet_length(write_job_output.bytes) > 33554432 then
+    perform :SCHEMA.raise_invalid('bytes', 'is missing or too long', 'at most 33554432 bytes');
+  end if;
+  v_key := :SCHEMA.hold(write_job_output.job_id, write_job_output.lease_id, write_job_output.fence);
+  return query
+    insert into :SCHEMA.job_extra as x (key, output_schema_version, output, output_fence, output_at_ms)
+    values (v_key, write_job_output.schema_version, write_job_output.bytes, write_job_output.fence,
+      :SCHEMA.now_ms())
+    on conflict (key) do update
+      set output_schema_version = excluded.output_schema_version, output = excluded.output,
+        output_fence = excluded.output_fence, output_at_ms = excluded.output_at_ms
+    returning x.output_fence, x.output_at_ms;
+end;
+$$;
+comment on function :SCHEMA.write_job_output is
+  'Replaces the output of a job while its holder still works on it; the job stays running. Returns the fence '
+  'and time that were stored with it. Errors: HR005 lease_rejected, HR007.';
+revoke all on function :SCHEMA.write_job_output from public;
+--! EndIncluded settle/write_job_output.sql
+--! Included settle/write_job_progress.sql
+create or replace function :SCHEMA.write_job_progress(
+  job_id text, lease_id text, fence bigint, current bigint, total bigint, message text default null
+)
+returns table (written_fence bigint, at_ms bigint)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_key bigint;
+begin
+  perform :SCHEMA.check_range('total', write_job_progress.total, 1, 9007199254740991);
+  perform :SCHEMA.check_range('current', write_job_progress.current, 0, write_job_progress.total);
+  if write_job_progress.message is not null then
+    perform :SCHEMA.check_text('message', write_job_progress.message, 512, true);
+  end if;
+  v_key := :SCHEMA.hold(write_job_progress.job_id, write_job_progress.lease_id, write_job_progress.fence);
+  return query
+    insert into :SCHEMA.job_extra as x (
+      key, progress_current, progress_total, progress_message, progress_fence, progress_at_ms)
+    values (v_key, write_job_progress.current, write_job_progress.total, write_job_progress.message,
+      write_job_progress.fence, :SCHEMA.now_ms())
+    on conflict (key) do update
+      set progress_current = excluded.progress_current, progress_total = excluded.progress_total,
+        progress_message = excluded.progress_message, progress_fence = excluded.progress_fence,
+        progress_at_ms = excluded.progress_at_ms
+    returning x.progress_fence, x.progress_at_ms;
+end;
+$$;
+comment on function :SCHEMA.write_job_progress is
+  'Says how far a job has come, for people: current of total, and a word about it; it may go backwards. '
+  'Returns the fence and time that were stored with it. Errors: HR005 lease_rejected, HR007.';
+revoke all on function :SCHEMA.write_job_progress from public;
+--! EndIncluded settle/write_job_progress.sql
+--! Included policy/set_queue_paused.sql
+create or replace function :SCHEMA.set_queue_paused(queue text, paused boolean)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_queue text := :SCHEMA.queue_name(set_queue_paused.queue);
+begin
+  if set_queue_paused.paused is null then
+    perform :SCHEMA.raise_invalid('paused', 'must be given', 'true, false');
+  end if;
+  insert into :SCHEMA.queue (queue, paused)
+  values (v_queue, set_queue_paused.paused)
+  on conflict (queue) do update set paused = excluded.paused;
+  if set_queue_paused.paused then
+    -- Every admission holds this lock from before it reads the flag: those that began earlier end first.
+    lock table :SCHEMA.lease in share mode;
+  else
+    perform :SCHEMA.wake_workers(array[v_queue]);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.set_queue_paused is
+  'Pauses a queue or lets it go on. A paused queue takes jobs, and what runs runs on, but nothing of it is '
+  'admitted: once this has returned and its transaction has committed, no claim of the queue commits any '
+  'more. It waits for the admissions that are under way, at most 2 s, and then fails with 55P03: call it '
+  'again. Errors: HR007.';
+revoke all on function :SCHEMA.set_queue_paused from public;
+--! EndIncluded policy/set_queue_paused.sql
+--! Included policy/set_queue_weight.sql
+create or replace function :SCHEMA.set_queue_weight(queue text, weight integer)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_queue text := :SCHEMA.queue_name(set_queue_weight.queue);
+begin
+  perform :SCHEMA.check_range('weight', set_queue_weight.weight, 1, 2147483647);
+  insert into :SCHEMA.queue (queue, weight)
+  values (v_queue, set_queue_weight.weight)
+  on conflict (queue) do update set weight = excluded.weight;
+end;
+$$;
+comment on function :SCHEMA.set_queue_weight is
+  'How much of several queues'' capacity a queue gets, in proportion to the others: 1 or more, 1 without a '
+  'setting. Priority orders inside a queue and never across. Errors: HR007.';
+revoke all on function :SCHEMA.set_queue_weight from public;
+--! EndIncluded policy/set_queue_weight.sql
+--! Included policy/set_enqueue_limit.sql
+create or replace function :SCHEMA.set_enqueue_limit(queue text, max_unfinished_jobs bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_queue text := :SCHEMA.queue_name(set_enqueue_limit.queue);
+begin
+  if set_enqueue_limit.max_unfinished_jobs < 0 then
+    perform :SCHEMA.raise_invalid('max_unfinished_jobs', 'is negative', '0 or more, null for no limit');
+  end if;
+  insert into :SCHEMA.queue (queue, max_unfinished_jobs)
+  values (v_queue, set_enqueue_limit.max_unfinished_jobs)
+  on conflict (queue) do update set max_unfinished_jobs = excluded.max_unfinished_jobs;
+end;
+$$;
+comment on function :SCHEMA.set_enqueue_limit is
+  'How many unfinished jobs a queue takes before producers are told HR004 backpressure; 0 closes it, null '
+  'removes the limit. It may be lower than what is there: then nothing comes in until enough has gone. '
+  'Errors: HR007.';
+revoke all on function :SCHEMA.set_enqueue_limit from public;
+--! EndIncluded policy/set_enqueue_limit.sql
+--! Included policy/set_history_policy.sql
+create or replace function :SCHEMA.set_history_policy(queue text, keep text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_queue text := :SCHEMA.queue_name(set_history_policy.queue);
+begin
+  if set_history_policy.keep is null or set_history_policy.keep not in ('failures', 'all', 'none') then
+    perform :SCHEMA.raise_invalid('keep', 'is unknown', 'failures, all, none');
+  end if;
+  insert into :SCHEMA.queue (queue, history)
+  values (v_queue, set_history_policy.keep)
+  on conflict (queue) do update set history = excluded.history;
+end;
+$$;
+comment on function :SCHEMA.set_history_policy is
+  'Which attempts a queue''s jobs keep in their history, from now on: failures (and what has logs; the '
+  'default), all, or none. At most 50 a job. Errors: HR007.';
+revoke all on function :SCHEMA.set_history_policy from public;
+--! EndIncluded policy/set_history_policy.sql
+--! Included policy/set_failed_retention.sql
+create or replace function :SCHEMA.set_failed_retention(queue text, retention_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_queue text := :SCHEMA.queue_name(set_failed_retention.queue);
+begin
+  perform :SCHEMA.check_duration('retention_ms', set_failed_retention.retention_ms);
+  insert into :SCHEMA.queue (queue, failed_retention_ms)
+  values (v_queue, set_failed_retention.retention_ms)
+  on conflict (queue) do update set failed_retention_ms = excluded.failed_retention_ms;
+end;
+$$;
+comment on function :SCHEMA.set_failed_retention is
+  'How long, in ms, a queue''s jobs without a retention of their own stay after they ended badly; a week '
+  'without a setting. Jobs that have ended already keep their time. Errors: HR007.';
+revoke all on function :SCHEMA.set_failed_retention from public;
+--! EndIncluded policy/set_failed_retention.sql
+--! Included policy/set_archive_policy.sql
+create or replace function :SCHEMA.set_archive_policy(queue text, retention_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_duration('retention_ms', set_archive_policy.retention_ms);
+  insert into :SCHEMA.archive_policy (queue, retention_ms)
+  values (:SCHEMA.queue_name(set_archive_policy.queue), set_archive_policy.retention_ms)
+  on conflict (queue) do update set retention_ms = excluded.retention_ms;
+end;
+$$;
+comment on function :SCHEMA.set_archive_policy is
+  'Has finished jobs of a queue copied to the archive when they are evicted, to be kept there for '
+  'retention_ms. What is in the archive keeps the time it came with. Errors: HR007.';
+revoke all on function :SCHEMA.set_archive_policy from public;
+--! EndIncluded policy/set_archive_policy.sql
+--! Included policy/clear_archive_policy.sql
+create or replace function :SCHEMA.clear_archive_policy(queue text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from :SCHEMA.archive_policy p where p.queue = :SCHEMA.queue_name(clear_archive_policy.queue);
+end;
+$$;
+comment on function :SCHEMA.clear_archive_policy is
+  'Has evicted jobs of a queue no longer copied to the archive; what is there stays its time. Errors: HR007.';
+revoke all on function :SCHEMA.clear_archive_policy from public;
+--! EndIncluded policy/clear_archive_policy.sql
+--! Included control/operation_states.sql
+create or replace function :SCHEMA.operation_states(action text)
+returns text[]
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select case operation_states.action
+    when 'retry' then '{archived,cancelled,undecodable}'::text[]
+    when 'cancel' then '{pending,scheduled,available,running,retryable}'
+    when 'promote' then '{pending}'
+    when 'delete' then
+      '{pending,scheduled,available,retryable,completed,archived,cancelled,quarantined,undecodable}'
+    when 'delete_queue' then
+      '{pending,scheduled,available,running,retryable,completed,archived,cancelled,quarantined,undecodable}'
+  end;
+$$;
+comment on function :SCHEMA.operation_states is
+  'The states that a bulk operation moves jobs from: those of the single move of the same name.';
+revoke all on function :SCHEMA.operation_states from public;
+--! EndIncluded control/operation_states.sql
+--! Included control/apply_operation.sql
+create or replace function :SCHEMA.apply_operation(action text, keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_moved bigint := 0;
+  v_lanes :SCHEMA.lane_entry[];
+begin
+  case apply_operation.action
+    when 'retry' then
+      return :SCHEMA.retry_jobs(keys);
+    when 'cancel' then
+      return :SCHEMA.cancel_jobs(keys);
+    when 'delete' then
+      return :SCHEMA.remove_jobs(keys);
+    when 'delete_queue' then
+      perform :SCHEMA.cancel_jobs(array(
+        select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
+      return :SCHEMA.remove_jobs(keys);
+    when 'promote' then
+      with moved as (
+        update :SCHEMA.job j
+        set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
+        where j.key = any (keys) and j.state = 'pending'
+        returning j.*
+      )
+      select count(*), :SCHEMA.lanes_for(array_agg(cast(m as :SCHEMA.job))) into v_moved, v_lanes
+        from moved m;
+      perform :SCHEMA.open_lanes(v_lanes);
+      return v_moved;
+  end case;
+end;
+$$;
+comment on function :SCHEMA.apply_operation is
+  'Does to jobs, which the caller has locked, what a bulk operation asks for. Returns how many were moved.';
+revoke all on function :SCHEMA.apply_operation from public;
+--! EndIncluded control/apply_operation.sql
+--! Included control/clear_queue.sql
+create or replace function :SCHEMA.clear_queue(queue text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  delete from :SCHEMA.queue q where q.queue = clear_queue.queue;
+  delete from :SCHEMA.queue_share s where s.queue = clear_queue.queue;
+  delete from :SCHEMA.concurrency_limit c where c.queue = clear_queue.queue;
+  delete from :SCHEMA.archive_policy p where p.queue = clear_queue.queue;
+  delete from :SCHEMA.queue_sample s where s.queue = clear_queue.queue;
+  delete from :SCHEMA.partition p where p.queue = clear_queue.queue;
+  perform :SCHEMA.roll_up_tallies(10000);
+  delete from :SCHEMA.queue_minute m where m.queue = clear_queue.queue;
+  delete from :SCHEMA.queue_depth d where d.queue = clear_queue.queue and d.depth = 0;
+  -- A producer may be about to rely on a line that it sees: the janitor takes them when that is safe, soon.
+  update :SCHEMA.lane l set checked_at_ms = 0 where l.queue = clear_queue.queue;
+end;
+$$;
+comment on function :SCHEMA.clear_queue is
+  'Removes what is stored about a queue that has no unfinished jobs: settings, limits, policies, counts, '
+  'samples, ledgers. Its lines go with the next runs of the janitor.';
+revoke all on function :SCHEMA.clear_queue from public;
+--! EndIncluded control/clear_queue.sql
+--! Included control/step_operation.sql
+create or replace function :SCHEMA.step_operation(operation :SCHEMA.operation, batch integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_states text[] := :SCHEMA.operation_states(operation.action);
+  v_created bigint := operation.created_at_ms;
+  v_found :SCHEMA.found_jobs;
+  v_keys bigint[];
+  v_key bigint;
+  v_done bigint := 0;
+begin
+  v_found := :SCHEMA.find_jobs(operation.selector, v_states, operation.before_key, batch,
+    greatest(5000, batch));
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.key = any (v_found.keys) and j.state::text = any (v_states)
+      -- What a retry has moved may fail and come back; it had its turn.
+      and (operation.action <> 'retry' or j.finalized_at_ms <= v_created)
+    order by j.key
+    for update skip locked);
+  operation.left_over := operation.left_over or exists (
+    select from :SCHEMA.job j
+    where j.key = any (v_found.keys) and j.key <> all (v_keys) and j.state::text = any (v_states)
+      and (operation.action <> 'retry' or j.finalized_at_ms <= v_created));
+  begin
+    v_done := :SCHEMA.apply_operation(operation.action, v_keys);
+  exception when others then
+    v_done := 0;
+    foreach v_key in array v_keys loop
+      begin
+        v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
+      exception when unique_violation then
+        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(operation.skipped_for,
+          '{"duplicate": 1}'));
+      when others then
+        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(
+          operation.skipped_for, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
+        perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
+      end;
+    end loop;
+  end;
+  operation.affected := operation.affected + v_done;
+  operation.pass_affected := operation.pass_affected + v_done;
+  operation.before_key := v_found.before_key;
+  operation.status := 'running';
+  if v_found.before_key is null then
+    if operation.left_over or operation.pass_affected > 0 then
+      -- Once more from the newest: for rows that somebody held, and for jobs that came to match meanwhile.
+      operation.before_key := operation.upto_key + 1;
+      operation.pass_affected := 0;
+      operation.left_over := false;
+      operation.skipped_for := '{}';
+      operation.passes := operation.passes + 1;
+    else
+      operation.status := 'completed';
+      if operation.action = 'delete_queue' then
+        perform :SCHEMA.clear_queue(operation.selector ->> 'queue');
+      end if;
+    end if;
+  end if;
+  update :SCHEMA.operation o
+  set status = operation.status, affected = operation.affected, pass_affected = operation.pass_affected,
+    before_key = coalesce(operation.before_key, 0), left_over = operation.left_over,
+      passes = operation.passes,
+    skipped_for = operation.skipped_for,
+    updated_at_ms = :SCHEMA.now_ms(), error = null,
+    finished_at_ms = case when operation.status = 'completed' then :SCHEMA.now_ms() end
+  where o.operation_id = operation.operation_id;
+  return v_done;
+end;
+$$;
+comment on function :SCHEMA.step_operation is
+  'Moves one batch of a bulk operation, whose row the caller has locked, and notes how far it has come. It '
+  'is completed when a whole pass has found nothing to move and no row that somebody else held.';
+revoke all on function :SCHEMA.step_operation from public;
+--! EndIncluded control/step_operation.sql
+--! Included control/start_operation.sql
+create or replace function :SCHEMA.start_operation(id text, action text, selector jsonb, dry_run boolean)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  c_most integer := 50000;
+  v_states text[] := :SCHEMA.operation_states(start_operation.action);
+  v_newest bigint := coalesce((select max(j.key) from :SCHEMA.job j), 0);
+  v_estimated bigint := 0;
+  v_found :SCHEMA.found_jobs;
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  v_found.before_key := v_newest + 1;
+  -- Counts what there is, but looks at no more than 400,000 jobs.
+  for v_call in 1..40 loop
+    v_found := :SCHEMA.find_jobs(start_operation.selector, v_states, v_found.before_key, 10000, 10000);
+    v_estimated := v_estimated + cardinality(v_found.keys);
+    exit when v_found.before_key is null or v_estimated >= c_most;
+  end loop;
+  insert into :SCHEMA.operation (
+    operation_id, action, selector, dry_run, status, estimated, estimate_capped, upto_key, before_key,
+      created_at_ms,
+    updated_at_ms, finished_at_ms)
+  values (
+    start_operation.id, start_operation.action, start_operation.selector, start_operation.dry_run,
+    case when start_operation.dry_run then 'completed' else 'pending' end, least(v_estimated, c_most),
+    v_found.before_key is not null, v_newest, v_newest + 1, v_now, v_now,
+    case when start_operation.dry_run then v_now end);
+end;
+$$;
+comment on function :SCHEMA.start_operation is
+  'Writes down a bulk operation that was checked, with its estimate.';
+revoke all on function :SCHEMA.start_operation from public;
+--! EndIncluded control/start_operation.sql
+--! Included control/create_operation.sql
+create or replace function :SCHEMA.create_operation(
+  action text, selector jsonb, dry_run boolean default false, id text default null
+)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_states text[] := :SCHEMA.operation_states(nullif(create_operation.action, 'delete_queue'));
+  v_id text := coalesce(create_operation.id, gen_random_uuid()::text);
+  v_old :SCHEMA.operation;
+begin
+  if v_states is null then
+    perform :SCHEMA.raise_invalid('action', 'is unknown: '
+      || coalesce(left(create_operation.action, 40), 'null'), 'retry, cancel, promote, delete');
+  end if;
+  perform :SCHEMA.check_text('id', v_id, 255);
+  perform :SCHEMA.check_filter('selector', create_operation.selector);
+  if create_operation.selector = '{}' then
+    perform :SCHEMA.raise_invalid('selector', 'is empty', 'at least one field');
+  elsif create_operation.selector ->> 'state' <> all (v_states) then
+    perform :SCHEMA.raise_invalid('selector', 'names a state that ' || create_operation.action
+      || ' does not move', array_to_string(v_states, ', '));
+  end if;
+  select * into v_old from :SCHEMA.operation o where o.operation_id = v_id;
+  if found then
+    if (v_old.action, v_old.selector, v_old.dry_run)
+      is distinct from (create_operation.action, create_operation.selector,
+        coalesce(create_operation.dry_run, false))
+    then
+      perform :SCHEMA.raise_error('HR002', 'the id belongs to another operation',
+        jsonb_build_object('job_id', v_id));
+    end if;
+    return v_id;
+  end if;
+  perform :SCHEMA.start_operation(
+    v_id, create_operation.action, create_operation.selector, coalesce(create_operation.dry_run, false));
+  return v_id;
+end;
+$$;
+comment on function :SCHEMA.create_operation is
+  'Begins to retry, cancel, promote or delete all jobs that a selector finds, as the single moves do, and '
+  'returns the operation''s id; the duty run_pending_operations does the work and get_operation shows how '
+  'far it is. The selector has the fields of list_jobs''s filter and at least one. Only jobs that exist now '
+  'are touched, and a retry takes only what had ended by now. dry_run only counts: see estimated. The same '
+  'call with the same id changes nothing. Errors: HR002 where the id belongs to another operation, HR007.';
+revoke all on function :SCHEMA.create_operation from public;
+--! EndIncluded control/create_operation.sql
+--! Included control/show_operation.sql
+create or replace function :SCHEMA.show_operation(operation :SCHEMA.operation)
+returns setof :SCHEMA.operation_status
+language sql
+stable
+rows 1
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select operation.operation_id, operation.action, operation.selector, operation.status, operation.dry_run,
+    operation.estimated, operation.estimate_capped, operation.affected,
+    coalesce((select sum(e.value::bigint)::bigint from jsonb_each_text(operation.skipped_for) e), 0),
+    operation.skipped_for, operation.error, operation.created_at_ms, operation.updated_at_ms,
+    operation.finished_at_ms;
+$$;
+comment on function :SCHEMA.show_operation is 'A bulk operation as get_operation shows it.';
+revoke all on function :SCHEMA.show_operation from public;
+--! EndIncluded control/show_operation.sql
+--! Included control/get_operation.sql
+create or replace function :SCHEMA.get_operation(id text)
+returns setof :SCHEMA.operation_status
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_text('id', get_operation.id, 255);
+  return query
+    select s.* from :SCHEMA.operation o cross join lateral :SCHEMA.show_operation(o) s
+    where o.operation_id = get_operation.id;
+end;
+$$;
+comment on function :SCHEMA.get_operation is
+  'How far a bulk operation is; no row where there is none (they are forgotten 30 days after their end). '
+  'affected of estimated jobs are moved; skipped could not be, and skipped_for says why, for instance '
+  'duplicate: another job has the unique key. Errors: HR007.';
+revoke all on function :SCHEMA.get_operation from public;
+--! EndIncluded control/get_operation.sql
+--! Included control/list_operations.sql
+create or replace function :SCHEMA.list_operations(max_rows integer default 50)
+returns setof :SCHEMA.operation_status
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 200);
+  return query
+    select s.*
+    from (
+      select o.* from :SCHEMA.operation o
+      order by o.created_at_ms desc, o.operation_id
+      limit list_operations.max_rows) o
+    cross join lateral :SCHEMA.show_operation(cast(o as :SCHEMA.operation)) s
+    order by s.created_at_ms desc, s.id;
+end;
+$$;
+comment on function :SCHEMA.list_operations is 'The newest bulk operations, 1..200. Errors: HR007.';
+revoke all on function :SCHEMA.list_operations from public;
+--! EndIncluded control/list_operations.sql
+--! Included control/delete_queue.sql
+create or replace function :SCHEMA.delete_queue(queue text, force boolean default false)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+  v_queue text := :SCHEMA.queue_name(delete_queue.queue);
+  v_depth bigint;
+  v_id text;
+begin
+  insert into :SCHEMA.queue (queue) values (v_queue) on conflict do nothing;
+  perform from :SCHEMA.queue q where q.queue = v_queue for update;
+  select o.operation_id into v_id
+  from :SCHEMA.operation o
+  where o.finished_at_ms is null and o.action = 'delete_queue' and o.selector ->> 'queue' = v_queue;
+  if found then
+    return v_id;
+  end if;
+  v_depth := :SCHEMA.queue_depth_of(v_queue);
+  if v_depth > 0 and not coalesce(delete_queue.force, false) then
+    perform :SCHEMA.raise_invalid('queue', 'has ' || v_depth || ' unfinished jobs', 'none, or force');
+  end if;
+  if not coalesce(delete_queue.force, false)
+    or v_depth = 0 and not exists (select from :SCHEMA.job j where j.queue = v_queue and j.stage <> 1)
+  then
+    perform :SCHEMA.clear_queue(v_queue);
+    return null;
+  end if;
+  update :SCHEMA.queue q set max_unfinished_jobs = 0 where q.queue = v_queue;
+  v_id := gen_random_uuid()::text;
+  perform :SCHEMA.start_operation(v_id, 'delete_queue', jsonb_build_object('queue', v_queue), false);
+  -- A producer whose transaction is still open belongs to the queue that goes.
+  update :SCHEMA.operation o
+  set upto_key = 9223372036854775806, before_key = 9223372036854775807
+  where o.operation_id = v_id;
+  return v_id;
+end;
+$$;
+comment on function :SCHEMA.delete_queue is
+  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs is refused (HR007) unless '
+  'force is true; then a bulk operation, whose id is returned, cancels what runs and deletes every job of '
+  'the queue, finished ones too, while producers are told HR004 backpressure with limit 0; when it is '
+  'completed the name is as if it had never been used, and takes jobs again. Without force finished jobs '
+  'stay as long as their retention says. Null: done already. Errors: HR007.';
+revoke all on function :SCHEMA.delete_queue from public;
+--! EndIncluded control/delete_queue.sql
+--! Included sweep/run_pending_operations.sql
+create or replace function :SCHEMA.run_pending_operations(batch integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+#variable_conflict use_variable
+declare
+  v_operation :SCHEMA.operation;
+  v_done bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(batch, 10000);
+  for v_operation in
+    select o.* from :SCHEMA.operation o
+    where o.finished_at_ms is null
+    order by o.updated_at_ms, o.operation_id
+    limit 5
+    for update skip locked
+  loop
+    begin
+      v_done := v_done + :SCHEMA.step_operation(v_operation, batch);
+    exception when others then
+      -- What another transaction caused passes; the rest is for a person.
+      update :SCHEMA.operation o
+      set status = case when sqlstate in ('55P03', '40001', '40P01') then 'running' else 'failed' end,
+        error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048), updated_at_ms = :SCHEMA.now_ms(),
+        finished_at_ms = case when sqlstate in ('55P03', '40001', '40P01') then null else :SCHEMA.now_ms() end
+      where o.operation_id = v_operation.operation_id;
+    end;
+  end loop;
+  return v_done;
+end;
+$$;
+comment on function :SCHEMA.run_pending_operations is
+  'Moves a batch of each of the five bulk operations that have waited longest. Any number of nodes may call '
+  'it; each operation goes on where its row says. Returns how many jobs were moved. Errors: HR007.';
+revoke all on function :SCHEMA.run_pending_operations from public;
+--! EndIncluded sweep/run_pending_operations.sql
+--! Included internal/make_archive_partition.sql
+create or replace function :SCHEMA.make_archive_partition(month date)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text := 'job_archive_' || to_char(make_archive_partition.month, 'YYYYMM');
+  v_month timestamp := date_trunc('month', make_archive_partition.month::timestamp);
+  v_from bigint := (extract(epoch from v_month) * 1000)::bigint;
+  v_to bigint := (extract(epoch from v_month + interval '1 month') * 1000)::bigint;
+begin
+  if exists (
+    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = :SCHEMA_LITERAL and c.relname = v_name)
+  then
+    return false;
+  end if;
+  -- Attaching locks the parent against other changes of its shape only; evictions go on.
+  execute format(
+    'create table %1$I.%2$I (like %1$I.job_archive including all, check (evicted_at_ms >= %3$s and '
+    'evicted_at_ms < %4$s))', :SCHEMA_LITERAL, v_name, v_from, v_to);
+  execute format('alter table %1$I.job_archive attach partition %1$I.%2$I for values from (%3$s) to (%4$s)',
+    :SCHEMA_LITERAL, v_name, v_from, v_to);
+  return true;
+end;
+$$;
+comment on function :SCHEMA.make_archive_partition is
+  'Makes the partition of the archive for a month, in UTC; false where it exists.';
+revoke all on function :SCHEMA.make_archive_partition from public;
+--! EndIncluded internal/make_archive_partition.sql
+--! Included sweep/make_archive_months.sql
+create or replace function :SCHEMA.make_archive_months()
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_today timestamp := to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC';
+  v_made bigint := 0;
+begin
+  for v_ahead in 0..2 loop
+    if :SCHEMA.make_archive_partition((v_today + make_interval(months => v_ahead))::date) then
+      v_made := v_made + 1;
+    end if;
+  end loop;
+  return v_made;
+end;
+$$;
+comment on function :SCHEMA.make_archive_months is
+  'Makes the partitions of the archive for this month and the next two that are missing. Returns how many.';
+revoke all on function :SCHEMA.make_archive_months from public;
+--! EndIncluded sweep/make_archive_months.sql
+--! Included sweep/prune_archive_month.sql
+create or replace function :SCHEMA.prune_archive_month(month text)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_digits text := replace(prune_archive_month.month, '-', '');
+  v_name text := 'job_archive_' || v_digits;
+  v_end bigint;
+  v_kept bigint;
+  v_rows bigint;
+begin
+  if prune_archive_month.month is null or prune_archive_month.month !~ '^\d{4}-?(0[1-9]|1[0-2])$' then
+    perform :SCHEMA.raise_invalid('month', 'is no month: '
+      || coalesce(left(prune_archive_month.month, 40), 'null'), 'YYYY-MM or YYYYMM');
+  end if;
+  v_end := (extract(epoch from to_date(v_digits || '01',
+    'YYYYMMDD')::timestamp + interval '1 month') * 1000)::bigint;
+  if v_end > :SCHEMA.now_ms() then
+    perform :SCHEMA.raise_invalid('month', 'has not ended: ' || prune_archive_month.month,
+      'a month that is over, in UTC');
+  end if;
+  if not exists (
+    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = :SCHEMA_LITERAL and c.relname = v_name and c.relkind = 'r')
+  then
+    return 0;
+  end if;
+  -- Only this month is locked, and nothing live writes to a month that is over.
+  execute format('lock table %I.%I in access exclusive mode', :SCHEMA_LITERAL, v_name);
+  execute format('select count(*), count(*) filter (where expires_at_ms > $1) from only %I.%I',
+    :SCHEMA_LITERAL, v_name)
+  into v_rows, v_kept
+  using :SCHEMA.now_ms();
+  if v_kept > 0 then
+    perform :SCHEMA.raise_invalid('month', 'has ' || v_kept || ' jobs that are still to be kept',
+      'none of them');
+  end if;
+  execute format('truncate table only %I.%I', :SCHEMA_LITERAL, v_name);
+  return v_rows;
+end;
+$$;
+comment on function :SCHEMA.prune_archive_month is
+  'Empties the archive of a month (YYYY-MM or YYYYMM, UTC) that is over and in which no job is still to be '
+  'kept; returns how many jobs that were. Waits at most 2 s for readers of that month and then fails with '
+  '55P03: call it again. Errors: HR007.';
+revoke all on function :SCHEMA.prune_archive_month from public;
+--! EndIncluded sweep/prune_archive_month.sql
 --! Included control/declare_sleep.sql
 create or replace function :SCHEMA.declare_sleep(worker text, queues text[], for_ms bigint)
 returns void
@@ -5335,25 +6845,61 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
+declare
+  c_most integer := 50000;
+  v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
+    else array[counts.queue] end;
+  v_keys bigint[];
 begin
+  if cardinality(v_queues) > 1000 then
+    return query
+      select e.state::text, count(s.state), true
+      from unnest(enum_range(cast(null as :SCHEMA.job_state))) e(state)
+      left join (select j.state from :SCHEMA.job j order by j.key desc limit c_most) s on s.state = e.state
+      group by e.state
+      order by e.state;
+    return;
+  end if;
+  v_keys := case when counts.queue is null
+    then array(select j.key from :SCHEMA.job j where j.stage = 1 limit c_most + 1)
+    else array(select j.key from :SCHEMA.job j where j.stage = 1 and j.queue = counts.queue limit c_most + 1)
+  end;
   return query
-    with seen as (
-      select j.state
-      from :SCHEMA.job j
-      where counts.queue is null or j.queue = counts.queue
-      limit 50001
+    with cold as (
+      select s.shelf, sum(c.jobs) as jobs
+      from unnest(v_queues) q(queue)
+      cross join generate_series(1, 8) s(shelf)
+      cross join lateral (
+        select count(*) as jobs
+        from (
+          select from :SCHEMA.job j
+          where j.queue = q.queue and j.shelf = s.shelf and j.stage <> 1
+          limit c_most + 1) n) c
+      group by s.shelf
+    ), line as (
+      select j.state, count(*) as jobs
+      from unnest(v_keys) k(key)
+      join :SCHEMA.job j on j.key = k.key and j.stage = 1
+      group by j.state
     )
-    select e.state::text, count(s.state), (select count(*) from seen) > 50000
+    select e.state::text, least(c_most, coalesce(c.jobs, l.jobs, 0))::bigint,
+      coalesce(c.jobs > c_most, e.state in ('available', 'running') and cardinality(v_keys) > c_most)
     from unnest(enum_range(cast(null as :SCHEMA.job_state))) e(state)
-    left join seen s on s.state = e.state
-    group by e.state
+    left join cold c on c.shelf = any (:SCHEMA.shelves_of(array[e.state::text]))
+    left join line l on l.state = e.state
     order by e.state;
 end;
 $$;
 comment on function :SCHEMA.counts is
-  'Jobs per state, of one queue or of all: exact up to 50,000 jobs looked at, beyond that approximate says so.';
+  'Jobs per state, of one queue or of all: each exact up to 50,000, beyond that it says approximate. Jobs in '
+  'line and running jobs are counted together up to 50,000. With more than 1,000 queues, the newest 50,000 '
+  'jobs only.';
 revoke all on function :SCHEMA.counts from public;
 --! EndIncluded inspect/counts.sql
 --! Included inspect/get_job.sql
@@ -5377,8 +6923,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.get_job is
-  'One job with its state, or no row. Payload and headers only with include_payload; result, output, progress and checkpoint '
-  'have functions of their own.';
+  'One job with its state, or no row. Payload and headers only with include_payload; result, output, '
+  'progress and checkpoint have functions of their own.';
 revoke all on function :SCHEMA.get_job from public;
 --! EndIncluded inspect/get_job.sql
 --! Included inspect/list_attempts.sql
@@ -5410,7 +6956,8 @@ comment on function :SCHEMA.list_attempts is 'The history of a job, newest first
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/list_jobs.sql
-create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null, max_rows integer default 50)
+create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null,
+  max_rows integer default 50)
 returns setof :SCHEMA.job_summary
 language plpgsql
 stable
@@ -5418,56 +6965,37 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
-set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  c_examined integer := 20000;
-  v_before bigint;
-  v_unknown text;
+  v_found :SCHEMA.found_jobs;
+  v_more :SCHEMA.job_summary;
 begin
   perform :SCHEMA.check_max_rows(max_rows, 200);
-  if cursor is not null and cursor !~ '^\d{1,18}$' then
+  if list_jobs.cursor is not null and list_jobs.cursor !~ '^\d{1,18}$' then
     perform :SCHEMA.raise_invalid('cursor', 'is not one of list_jobs', 'the cursor of the last row seen');
   end if;
-  v_before := coalesce(cursor::bigint, 9223372036854775807);
-  select k into v_unknown from jsonb_object_keys(filter) k
-  where k not in ('queue', 'state', 'kind', 'kind_prefix', 'partition_key', 'id', 'fingerprint', 'rate_class', 'priority',
-    'tags_all', 'tags_any')
-  limit 1;
-  if found then
-    perform :SCHEMA.raise_invalid('filter', 'has an unknown field: ' || v_unknown, 'queue, state, kind, kind_prefix, '
-      'partition_key, id, fingerprint, rate_class, priority, tags_all, tags_any');
-  end if;
+  perform :SCHEMA.check_filter('filter', list_jobs.filter);
+  v_found := :SCHEMA.find_jobs(
+    list_jobs.filter, null, coalesce(list_jobs.cursor::bigint, 9223372036854775807), max_rows);
   return query
-    with examined as materialized (
-      select j.* from :SCHEMA.job j where j.key < v_before order by j.key desc limit c_examined
-    )
     select s.*
-    from (
-      select e.* from examined e
-      where (not filter ? 'queue' or e.queue = filter ->> 'queue')
-        and (not filter ? 'state' or e.state::text = filter ->> 'state')
-        and (not filter ? 'kind' or e.kind = filter ->> 'kind')
-        and (not filter ? 'kind_prefix' or starts_with(e.kind, filter ->> 'kind_prefix'))
-        and (not filter ? 'partition_key' or e.partition_key = filter ->> 'partition_key')
-        and (not filter ? 'id' or :SCHEMA.job_id(e.key, e.id) = filter ->> 'id')
-        and (not filter ? 'priority' or e.priority = (filter ->> 'priority')::integer)
-        and (not filter ? 'rate_class' or filter ->> 'rate_class' = any (e.rate_classes))
-        and (not filter ? 'tags_all' or e.tags @> array(select jsonb_array_elements_text(filter -> 'tags_all')))
-        and (not filter ? 'tags_any' or e.tags && array(select jsonb_array_elements_text(filter -> 'tags_any')))
-        and (not filter ? 'fingerprint'
-          or coalesce(e.fingerprint, :SCHEMA.fingerprint(e.kind, e.payload)) = filter ->> 'fingerprint')
-      order by e.key desc
-      limit max_rows) e
-    join :SCHEMA.job j on j.key = e.key
+    from unnest(v_found.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key
     cross join lateral :SCHEMA.summarize(j, false) s
     order by j.key desc;
+  if cardinality(v_found.keys) < max_rows and v_found.before_key is not null then
+    v_more.cursor := v_found.before_key::text;
+    return next v_more;
+  end if;
 end;
 $$;
 comment on function :SCHEMA.list_jobs is
-  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the cursor of the '
-  'last row. Errors: HR007.';
+  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the '
+  'cursor of the last row. Fields: id, queue, state, kind, kind_prefix, partition_key, fingerprint, '
+  'rate_class, priority, tags_all, tags_any. A call looks at a bounded number of jobs, so that no filter is '
+  'dear: where it had to stop before the page was full, the last row is empty but for the cursor from which '
+  'to go on. Without such a row, a page that is not full is the last. Errors: HR007.';
 revoke all on function :SCHEMA.list_jobs from public;
 --! EndIncluded inspect/list_jobs.sql
 --! Included inspect/schema_version.sql
@@ -5516,13 +7044,15 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no || ' does not exist or does not name it'
+    select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no
+      || ' does not exist or does not name it'
     from :SCHEMA.job j
     where j.state = 'running'
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
-    select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition ' || j.partition_key
+    select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
+      || j.partition_key
     from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000) j
     where not exists (
       select from :SCHEMA.lane l
@@ -5530,9 +7060,11 @@ begin
         and l.class_key = j.class_key and l.priority = j.priority)
     limit 100;
   return query
-    select 'the gate looks at every job in line', :SCHEMA.job_id(j.key, j.id), 'the lane starts at ' || l.from_ms || ', ' || l.from_key
+    select 'the gate looks at every job in line', :SCHEMA.job_id(j.key, j.id), 'the lane starts at '
+      || l.from_ms || ', ' || l.from_key
     from (
-      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority) o.* from :SCHEMA.lane o
+      select distinct on (o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority) o.*
+        from :SCHEMA.lane o
       order by o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority, o.no) l
     cross join lateral (
       select o.* from :SCHEMA.job o
@@ -5544,13 +7076,16 @@ begin
     where not exists (
       select from :SCHEMA.lane_return r
       where r.queue = l.queue and r.partition_key = l.partition_key and r.sticky_worker = l.sticky_worker
-        and r.class_key = l.class_key and r.priority = l.priority and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
+        and r.class_key = l.class_key and r.priority = l.priority
+        and (r.at_ms, r.key) <= (j.scheduled_at_ms, j.key))
     limit 100;
   return query
-    select 'the depth of a queue is the number of its unfinished jobs', d.queue, d.depth || ' counted, ' || c.jobs || ' there'
+    select 'the depth of a queue is the number of its unfinished jobs', d.queue, d.depth || ' counted, '
+      || c.jobs || ' there'
     from (
       select q.queue, sum(q.depth) as depth
-      from (select o.queue, o.depth from :SCHEMA.queue_depth o union all select t.queue, t.depth from :SCHEMA.tally t) q
+      from (select o.queue, o.depth from :SCHEMA.queue_depth o union all select t.queue, t.depth
+        from :SCHEMA.tally t) q
       group by q.queue
       having sum(q.depth) < 50000) d
     cross join lateral (
@@ -5561,8 +7096,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
-  'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree with the jobs. No '
-  'row on a sound install. Reads only, bounded.';
+  'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
+  'with the jobs. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 
@@ -5603,6 +7138,8 @@ select w.worker_id, w.status, w.host, w.pid, w.queues, w.concurrency, w.inflight
   to_timestamp(w.last_command_at_ms / 1000.0) as last_command_at
 from :SCHEMA.worker w;
 comment on view :SCHEMA.workers is 'Workers and their last heartbeat, for people.';
+
+select :SCHEMA.make_archive_months();
 
 revoke all on all tables in schema :SCHEMA from public;
 
