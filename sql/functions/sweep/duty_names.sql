@@ -9,6 +9,8 @@ as $$
     'reclaim_expired',
     'promote_due',
     'tick_schedules',
+    'expire_deadlines',
+    'quarantine_sweep',
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:04e26c12d51057df9711da4696a0c3771c99c20d
+--! Hash: sha1:a9f36b3b9efc6576f63c0c8592ca6aa35c64894f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -65,6 +65,7 @@ create table :SCHEMA.job (
   periodic_tick_ms bigint,
   finalized_at_ms bigint,
   evict_at_ms bigint,
+  quarantined_as text,
   constraint job_running_has_lease check ((state = 'running') = (lease_no is not null)),
   constraint job_finalized check ((finalized_at_ms is not null) = (
     state in ('completed', 'archived', 'cancelled', 'quarantined', 'undecodable'))),
@@ -81,6 +82,7 @@ create index job_finished_kind on :SCHEMA.job (kind, key) where stage = 2;
 create index job_evict on :SCHEMA.job (evict_at_ms) where stage = 2 and evict_at_ms is not null;
 create unique index job_id on :SCHEMA.job (id) where id is not null;
 create unique index job_unique_key on :SCHEMA.job (unique_key) where unique_key is not null and stage < 2;
+create index job_quarantined on :SCHEMA.job (quarantined_as, key) where quarantined_as is not null;
 create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not null and stage < 2;
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
@@ -99,6 +101,7 @@ comment on column :SCHEMA.job.fingerprint is 'Only where the caller supplied one
 comment on column :SCHEMA.job.class_key is 'rate_classes as one text (class_key()): part of the line in which the job stands.';
 comment on column :SCHEMA.job.unique_key is 'Scoped key, held while the job is unfinished.';
 comment on column :SCHEMA.job.evict_at_ms is 'When a finished job may be evicted; null: never.';
+comment on column :SCHEMA.job.quarantined_as is 'The fingerprint under which it was quarantined.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
 comment on index :SCHEMA.job_due is 'What promote_due looks for.';
 
@@ -167,7 +170,8 @@ create type :SCHEMA.lane_start as (
   start_ms bigint,
   start_key bigint,
   tip_key bigint,
-  moved_at_ms bigint
+  moved_at_ms bigint,
+  most integer
 );
 comment on type :SCHEMA.lane_start is 'A line to draw from, and where to start in it.';
 
@@ -179,11 +183,10 @@ create type :SCHEMA.candidate as (
   partition_key text,
   priority integer,
   scheduled_at_ms bigint,
-  kind text,
-  fingerprint text,
   rate_classes text[],
   weight integer,
   deadline_ms bigint,
+  served_at_ms bigint,
   rank integer
 );
 comment on type :SCHEMA.candidate is 'A job that the gate has drawn and locked, with what its policies look at.';
@@ -410,8 +413,10 @@ create table :SCHEMA.quarantine (
   crash_count integer not null,
   quarantined_at_ms bigint not null,
   sample_payload bytea,
-  reason text not null
+  reason text not null,
+  swept_key bigint not null default 0
 );
+comment on column :SCHEMA.quarantine.swept_key is 'How far quarantine_sweep has looked through the jobs for it.';
 comment on table :SCHEMA.quarantine is 'Payloads that killed their workers; refused until an operator releases them.';
 
 create table :SCHEMA.throttle (
@@ -560,6 +565,41 @@ create table :SCHEMA.test_clock (
   offset_ms bigint not null
 );
 comment on table :SCHEMA.test_clock is 'Empty, except in tests: its row moves the clock of now_ms().';
+
+create type :SCHEMA.refusal as (queue text, reason text, n bigint);
+comment on type :SCHEMA.refusal is 'How many candidates of a queue the gate held back for a reason.';
+
+create type :SCHEMA.lane_choice as (lanes :SCHEMA.lane_start[], refusals :SCHEMA.refusal[], ready_ms bigint);
+comment on type :SCHEMA.lane_choice is 'The lines that can be served now, and what stands in the way of the others.';
+
+create type :SCHEMA.verdict as (
+  admitted :SCHEMA.candidate[],
+  refusals :SCHEMA.refusal[],
+  closed bigint[],
+  charging text[],
+  own_leases text[]
+);
+comment on type :SCHEMA.verdict is
+  'What the policies say of drawn jobs: who passes, which lines are closed, which classes are charged, which queues need a '
+  'lease for each job.';
+
+create type :SCHEMA.gate_pass as (
+  lanes :SCHEMA.lane_start[],
+  chosen :SCHEMA.candidate[],
+  refusals :SCHEMA.refusal[],
+  asked bigint[],
+  dry bigint[],
+  cut bigint[],
+  quantum integer,
+  crowded boolean,
+  partial boolean,
+  charging text[],
+  own_leases text[],
+  shares :SCHEMA.queue_share[],
+  ready_ms bigint
+);
+comment on type :SCHEMA.gate_pass is
+  'One call of the gate: the jobs chosen, and of its lines which were asked, which ran dry, and which had more than they gave.';
 
 create type :SCHEMA.found_jobs as (
   keys bigint[],
@@ -1254,7 +1294,14 @@ begin
   where not exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.class_key = e.class_key and l.priority = e.priority and not l.dying);
+      and l.class_key = e.class_key and l.priority = e.priority and not l.dying
+      -- Where turns are taken, a line that was empty gets a second row, which brings it to the front.
+      and (l.served_at_ms = 0 or exists (
+        select from :SCHEMA.job j
+        where j.queue = e.queue and j.partition_key = e.partition_key and j.sticky_worker = e.sticky_worker
+          and j.class_key = e.class_key and j.priority = e.priority and j.stage = 1
+          and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
+          and (j.scheduled_at_ms, j.key) < (e.at_ms, e.key) and j.state = 'available')));
   insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
   select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
   from unnest(entries) e
@@ -2163,20 +2210,14 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
   v_queues text[];
-  v_starts :SCHEMA.lane_start[];
-  v_lanes :SCHEMA.lane_start[];
-  v_drawn :SCHEMA.candidate[];
-  v_chosen :SCHEMA.candidate[] := '{}';
-  v_taken bigint[] := '{}';
-  v_per_lane integer;
+  v_pass :SCHEMA.gate_pass;
   v_next_ms bigint;
-  v_now bigint;
-  v_lane record;
 begin
   v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
@@ -2184,55 +2225,38 @@ begin
   v_queues := array(
     select q.queue from unnest(v_queues) q(queue)
     where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
+
   if capacity > 0 and v_queues <> '{}' then
     v_next_ms := :SCHEMA.bring_due(v_queues, capacity);
-    v_starts := :SCHEMA.lanes_of(v_queues, worker, greatest(64, capacity));
-    v_lanes := v_starts;
-  end if;
-
-  while cardinality(v_lanes) > 0 and cardinality(v_chosen) < capacity loop
-    v_per_lane := coalesce(quantum,
-      ceil((capacity - cardinality(v_chosen))::numeric
-        / (select count(distinct (l.queue, l.partition_key)) from unnest(v_lanes) l))::integer);
-    v_drawn := array(
-      select d from :SCHEMA.draw(v_lanes, v_per_lane, v_taken) d
-      where d.rank <= v_per_lane
-      order by d.rank, d.priority desc, d.scheduled_at_ms, d.key
-      limit capacity - cardinality(v_chosen));
-    v_chosen := v_chosen || v_drawn;
-    v_taken := array(select c.key from unnest(v_chosen) c);
-    exit when quantum is not null;
-    -- Whoever gave less than it was asked for has nothing left; what is left of the capacity goes to the others.
-    v_lanes := array(
-      select l from unnest(v_lanes) l
-      where (select count(*) from unnest(v_drawn) d where d.queue = l.queue and d.partition_key = l.partition_key)
-        >= v_per_lane);
-  end loop;
-
-  v_now := :SCHEMA.now_ms();
-  if v_chosen <> '{}' then
-    return query
-      select * from :SCHEMA.claim_jobs(v_chosen, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms, v_now);
-    for v_lane in
-      select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
-      from unnest(v_chosen) c
-      join unnest(v_starts) l on l.no = c.lane_no
-      where l.moved_at_ms < v_now - 1000 or (l.moved_at_ms < v_now - 50 and abs(c.key - l.tip_key) >= 1000)
-      order by c.lane_no, c.scheduled_at_ms desc, c.key desc
-    loop
-      perform :SCHEMA.advance_lane(v_lane.lane_no, v_lane.scheduled_at_ms, v_lane.key, v_now);
-    end loop;
-    delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
+    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum);
+    if v_pass.chosen <> '{}' then
+      return query
+        select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms);
+    end if;
+    if v_pass.chosen <> '{}' or v_pass.crowded then
+      perform :SCHEMA.after_claim(v_pass, worker);
+    end if;
+    if v_pass.refusals <> '{}' then
+      insert into :SCHEMA.tally (queue, at_ms, refused)
+      select r.queue, :SCHEMA.now_ms(), jsonb_object_agg(r.reason, r.n)
+      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue, u.reason) r
+      group by r.queue;
+    end if;
   end if;
   return query
     select null, null, null, null, null::integer, null::integer, null::integer, null::integer, null::bytea,
       null::integer, null::jsonb, null, null::bigint, null::bigint, null::jsonb, null::bytea, null::integer,
-      null::text[], null::bigint, null::bigint, null::bigint, null::bigint, '{}'::jsonb, v_next_ms;
+      null::text[], null::bigint, null::bigint, null::bigint, null::bigint,
+      coalesce((
+        select jsonb_object_agg(r.reason, r.n)
+        from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
+      least(v_next_ms, v_pass.ready_ms);
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how many candidates '
-  'were held back for which reason, and in next_due_ms when the next waiting job falls due (null: none waits for a time).';
+  'were held back for which reason, and in next_due_ms when the next waiting job falls due or a rate class that held jobs back '
+  'has a token again (null: nothing waits for a time).';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2394,9 +2418,7 @@ comment on function :SCHEMA.check_admission is
 revoke all on function :SCHEMA.check_admission from public;
 --! EndIncluded admit/check_admission.sql
 --! Included admit/claim_jobs.sql
-create or replace function :SCHEMA.claim_jobs(
-  candidates :SCHEMA.candidate[], worker text, lease_id text, lease_ms bigint, at_ms bigint
-)
+create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text, lease_ms bigint)
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
@@ -2405,24 +2427,44 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
+  v_now bigint := :SCHEMA.now_ms();
+  v_leases bigint[];
   v_lease_no bigint;
-  v_places tid[] := array(select c.tid from unnest(candidates) c);
 begin
   insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, at_ms, at_ms + lease_ms, array(select c.key from unnest(candidates) c))
+  values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms,
+    array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}'))))
   returning lease_no into v_lease_no;
+  if pass.own_leases is null then
+    v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
+  else
+    with own as (
+      insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array[c.key]
+      from unnest(pass.chosen) c
+      where c.queue = any (pass.own_leases)
+      returning lease_no, keys[1] as key
+    )
+    select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
+    into v_leases
+    from unnest(pass.chosen) with ordinality c
+    left join own o on o.key = c.key;
+  end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
     with claimed as (
       update :SCHEMA.job j
-      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
-      from unnest(v_places) with ordinality c(tid, n)
+      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
+        lease_no = c.lease_no, claimed_at_ms = v_now,
+        charged = case when j.rate_classes && pass.charging then
+          array(select n from unnest(j.rate_classes) n where n = any (pass.charging)) end
+      from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
         j.max_attempts, j.payload, j.schema_version, j.headers, j.fence, j.weight, j.rate_classes, j.timeout_ms,
@@ -2430,7 +2472,7 @@ begin
     )
     select coalesce(c.id, 'j' || lpad(to_hex(c.key), 16, '0')), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
       c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
-      at_ms + lease_ms,
+      v_now + lease_ms,
       case when c.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = c.key) end,
       case when c.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = c.key) end,
       c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms, c.scheduled_at_ms, null::jsonb,
@@ -2445,7 +2487,7 @@ comment on function :SCHEMA.claim_jobs is
 revoke all on function :SCHEMA.claim_jobs from public;
 --! EndIncluded admit/claim_jobs.sql
 --! Included admit/draw.sql
-create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], per_lane integer, taken bigint[])
+create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], taken bigint[])
 returns setof :SCHEMA.candidate
 language plpgsql
 volatile
@@ -2462,26 +2504,25 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
-      d.rate_classes, d.weight, d.deadline_ms,
-      row_number() over (
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes, d.weight,
+      d.deadline_ms, l.served_at_ms, row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
-      select j.ctid as tid, j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
-        j.deadline_ms
+      select j.ctid as tid, j.key, j.scheduled_at_ms, j.rate_classes, j.weight, j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
+        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+        and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
-      limit draw.per_lane
+      limit l.most
       for update skip locked) d;
 end;
 $$;
 comment on function :SCHEMA.draw is
-  'Locks up to per_lane available jobs at the head of each line, passing over those that another claim holds, and ranks them '
-  'within their partition by priority, due time and age.';
+  'Locks available jobs at the head of each line, as many as it is asked for, passing over those that another claim '
+  'holds, and ranks them within their partition by priority, due time and age.';
 revoke all on function :SCHEMA.draw from public;
 --! EndIncluded admit/draw.sql
 --! Included admit/lanes_of.sql
@@ -2519,7 +2560,7 @@ begin
     order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
   select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms) as :SCHEMA.lane_start)
+      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
     order by l.served_at_ms, l.priority desc, l.no)
   into v_lanes
   from lanes l
@@ -2537,6 +2578,859 @@ comment on function :SCHEMA.lanes_of is
   'The lines that a worker may draw from, least recently served partitions first, each with the place where to start.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
+--! Included admit/after_claim.sql
+create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_lane record;
+begin
+  for v_lane in
+    select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
+    from unnest(pass.chosen) c
+    join unnest(pass.lanes) l on l.no = c.lane_no
+    where l.moved_at_ms < v_now - 1000 or (l.moved_at_ms < v_now - 50 and abs(c.key - l.tip_key) >= 1000)
+    order by c.lane_no, c.scheduled_at_ms desc, c.key desc
+  loop
+    perform :SCHEMA.advance_lane(v_lane.lane_no, v_lane.scheduled_at_ms, v_lane.key, v_now);
+  end loop;
+  if pass.shares is not null then
+    -- Whoever can't have the row now leaves the ledger a little behind rather than wait for another claim.
+    insert into :SCHEMA.queue_share (queue, position)
+    select s.queue, s.position from unnest(pass.shares) s
+    where not exists (select from :SCHEMA.queue_share o where o.queue = s.queue)
+    order by s.queue
+    on conflict do nothing;
+    update :SCHEMA.queue_share q
+    set position = greatest(q.position, s.position)
+    from unnest(pass.shares) s
+    where q.queue = s.queue and s.queue in (select c.queue from unnest(pass.chosen) c)
+      and q.queue = any (array(
+        select o.queue from :SCHEMA.queue_share o
+        where o.queue in (select u.queue from unnest(pass.shares) u)
+        order by o.queue
+        for update skip locked));
+  end if;
+  perform :SCHEMA.rotate_lanes(pass, v_now);
+  if pass.chosen <> '{}' then
+    delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
+  end if;
+end;
+$$;
+comment on function :SCHEMA.after_claim is
+  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and the worker is awake.';
+revoke all on function :SCHEMA.after_claim from public;
+--! EndIncluded admit/after_claim.sql
+--! Included admit/share_out.sql
+create or replace function :SCHEMA.share_out(lanes :SCHEMA.lane_start[], capacity integer, starts :SCHEMA.queue_share[])
+returns table (queue text, quota integer)
+language sql
+stable
+rows 10
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select s.queue, count(*)::integer
+  from (
+    select q.queue
+    from (
+      select a.queue, coalesce(p.position, 0) as position, coalesce(w.weight, 1) as weight
+      from (select distinct l.queue from unnest(share_out.lanes) l) a
+      left join unnest(share_out.starts) p on p.queue = a.queue
+      left join :SCHEMA.queue w on w.queue = a.queue) q
+    cross join generate_series(0, share_out.capacity - 1) r(n)
+    order by q.position + r.n::double precision / q.weight, q.queue
+    limit share_out.capacity) s
+  group by s.queue;
+$$;
+comment on function :SCHEMA.share_out is
+  'Divides the capacity among the queues that have lines: the r-th job of a queue stands at its position + (r - 1) / weight, '
+  'and the lowest places win. A queue without work takes no share.';
+revoke all on function :SCHEMA.share_out from public;
+--! EndIncluded admit/share_out.sql
+--! Included admit/allot.sql
+create or replace function :SCHEMA.allot(
+  lanes :SCHEMA.lane_start[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
+)
+returns :SCHEMA.lane_start[]
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  with quota as (
+    select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
+    union all
+    select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
+  ), turn as (
+    select p.queue, p.partition_key, row_number() over (
+        partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
+    from (
+      select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
+      from unnest(allot.lanes) with ordinality u
+      group by u.queue, u.partition_key) p
+  )
+  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
+    l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+    case
+      when q.quota is null or t.place > q.quota then 0
+      when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
+      else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
+    end) as :SCHEMA.lane_start) order by l.ordinality)
+  from unnest(allot.lanes) with ordinality l
+  join turn t on t.queue = l.queue and t.partition_key = l.partition_key
+  left join quota q on q.queue = l.queue
+  left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null;
+$$;
+comment on function :SCHEMA.allot is
+  'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the partitions whose '
+  'turn it is; with a quantum, that, or what is left of an interrupted turn.';
+revoke all on function :SCHEMA.allot from public;
+--! EndIncluded admit/allot.sql
+--! Included admit/apply_policies.sql
+create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[])
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_verdict :SCHEMA.verdict;
+begin
+  v_verdict.admitted := candidates;
+  v_verdict.refusals := '{}';
+  v_verdict.closed := '{}';
+  if exists (select from :SCHEMA.quarantine) then
+    v_verdict := :SCHEMA.judge_quarantine(v_verdict);
+  end if;
+  if exists (select from unnest(candidates) c where c.deadline_ms is not null) then
+    v_verdict := :SCHEMA.judge_deadline(v_verdict);
+  end if;
+  -- The order of the locks: rate classes by name, then ceilings by name.
+  if exists (select from unnest(candidates) c where c.rate_classes is not null) then
+    v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
+  end if;
+  if exists (select from :SCHEMA.concurrency_limit) then
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict);
+  end if;
+  if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
+    v_verdict := :SCHEMA.charge_classes(v_verdict);
+  end if;
+  return v_verdict;
+end;
+$$;
+comment on function :SCHEMA.apply_policies is
+  'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
+  'pass. Names the lines that are closed for the rest of the call.';
+revoke all on function :SCHEMA.apply_policies from public;
+--! EndIncluded admit/apply_policies.sql
+--! Included admit/charge_classes.sql
+create or replace function :SCHEMA.charge_classes(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  update :SCHEMA.rate_class r
+  set level = least(r.burst * r.window_ms::numeric,
+        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent * r.window_ms,
+    refilled_at_ms = greatest(r.refilled_at_ms, v_now)
+  from (
+    select n.name, sum(c.weight) as spent
+    from unnest(verdict.admitted) c
+    cross join unnest(c.rate_classes) n(name)
+    group by n.name) s
+  where r.name = s.name;
+  verdict.charging := array(
+    select r.name from :SCHEMA.rate_class r
+    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n));
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.charge_classes is 'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
+revoke all on function :SCHEMA.charge_classes from public;
+--! EndIncluded admit/charge_classes.sql
+--! Included admit/choose.sql
+create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer)
+returns :SCHEMA.gate_pass
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pass :SCHEMA.gate_pass;
+  v_lanes :SCHEMA.lane_start[];
+  v_usable :SCHEMA.lane_choice;
+  v_drawn :SCHEMA.candidate[];
+  v_picked :SCHEMA.candidate[];
+  v_verdict :SCHEMA.verdict;
+  v_taken bigint[] := '{}';
+  v_left integer := capacity;
+  v_limited boolean := exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit);
+begin
+  v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
+  v_pass.chosen := '{}';
+  v_pass.refusals := '{}';
+  v_pass.dry := '{}';
+  v_pass.asked := '{}';
+  v_pass.cut := '{}';
+  v_pass.quantum := quantum;
+  v_pass.crowded := cardinality(v_pass.lanes) >= greatest(64, capacity) / 2;
+  v_lanes := v_pass.lanes;
+  if v_limited and v_lanes <> '{}' then
+    v_usable := :SCHEMA.usable_lanes(v_lanes, :SCHEMA.now_ms());
+    v_lanes := v_usable.lanes;
+    v_pass.refusals := v_usable.refusals;
+    v_pass.ready_ms := v_usable.ready_ms;
+  end if;
+  if cardinality(queues) > 1 then
+    v_pass.shares := :SCHEMA.share_starts(queues);
+  end if;
+
+  -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call short when
+  -- many jobs drop out at the gate; what remains is met by the next call.
+  for v_round in 1 .. 20 loop
+    exit when v_left = 0 or coalesce(v_lanes, '{}') = '{}';
+    v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
+    v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+    v_picked := case
+      when cardinality(v_lanes) = 1 then v_drawn
+      else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
+    end;
+    v_verdict := :SCHEMA.apply_policies(v_picked);
+
+    v_pass.chosen := v_pass.chosen || v_verdict.admitted;
+    v_pass.refusals := v_pass.refusals || v_verdict.refusals;
+    v_pass.charging := v_pass.charging || v_verdict.charging;
+    v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
+    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
+    v_pass.cut := array(
+      select distinct d.lane_no from unnest(v_drawn) d where d.key not in (select p.key from unnest(v_picked) p));
+    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
+    v_left := v_left - cardinality(v_verdict.admitted);
+    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
+    if v_pass.shares is not null then
+      v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
+    end if;
+    exit when quantum is not null;
+    v_pass.dry := v_pass.dry || array(
+      select l.no from unnest(v_lanes) l
+      where l.most > 0 and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
+    v_lanes := array(
+      select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
+  end loop;
+  return v_pass;
+end;
+$$;
+comment on function :SCHEMA.choose is
+  'Decides which jobs of these queues may run now: draws the heads of the lines, fairly among partitions and by weight among '
+  'queues, and applies the policies to them. The jobs chosen are locked. Capacity that one line can''t use goes to the others.';
+revoke all on function :SCHEMA.choose from public;
+--! EndIncluded admit/choose.sql
+--! Included admit/class_ready_ms.sql
+create or replace function :SCHEMA.class_ready_ms(class :SCHEMA.rate_class, tokens numeric, at_ms bigint)
+returns bigint
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when class.paused or class.limit_per_window = 0 then null
+    else greatest(class.deferred_until_ms,
+      greatest(class.refilled_at_ms, at_ms - greatest(0, at_ms - class.refilled_at_ms))
+      + ceil(greatest(0, least(tokens, class.burst) * class.window_ms - class.level) / class.limit_per_window)::bigint,
+      at_ms)
+  end;
+$$;
+comment on function :SCHEMA.class_ready_ms is
+  'When a rate class will have this many tokens (its burst, where they are more), if nobody takes any, in ms; null while it is '
+  'paused or closed.';
+revoke all on function :SCHEMA.class_ready_ms from public;
+--! EndIncluded admit/class_ready_ms.sql
+--! Included admit/class_tokens.sql
+create or replace function :SCHEMA.class_tokens(class :SCHEMA.rate_class, at_ms bigint)
+returns numeric
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select case
+    when class.paused or class.limit_per_window = 0 or class.deferred_until_ms > at_ms then 0
+    else least(class.burst * class.window_ms::numeric,
+      class.level + greatest(0, at_ms - class.refilled_at_ms) * class.limit_per_window::numeric) / class.window_ms
+  end;
+$$;
+comment on function :SCHEMA.class_tokens is
+  'The tokens that a rate class has at this instant; 0 while it is paused, deferred or closed, below 0 after an overdraft. A '
+  'clock that steps back adds nothing.';
+revoke all on function :SCHEMA.class_tokens from public;
+--! EndIncluded admit/class_tokens.sql
+--! Included admit/displace_jobs.sql
+create or replace function :SCHEMA.displace_jobs(queue text, partition_key text, most integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_victims :SCHEMA.settled_job[];
+begin
+  if most < 1 then
+    return 0;
+  end if;
+  with victim as (
+    select j.key, j.lease_no, l.worker, j.claimed_at_ms
+    from :SCHEMA.lease l
+    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no and j.state = 'running'
+    where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
+    order by l.claimed_at_ms, l.lease_no
+    limit displace_jobs.most
+    for update of j skip locked
+  ), displaced as (
+    update :SCHEMA.job j
+    set state = 'cancelled', fence = j.fence + 1, lease_no = null, claimed_at_ms = null, charged = null,
+      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+    from victim v
+    where j.key = v.key
+    returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
+      j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
+      v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
+  )
+  select array_agg(d.settled) into v_victims from displaced d;
+  if v_victims is null then
+    return 0;
+  end if;
+  delete from :SCHEMA.lease l where l.lease_no in (select v.lease_no from unnest(v_victims) v);
+  insert into :SCHEMA.tally (queue, at_ms, failed, depth)
+  values (displace_jobs.queue, v_now, cardinality(v_victims), - cardinality(v_victims));
+  perform :SCHEMA.record_attempts(
+    array[cast(row(1, null, null, null, null, 'displaced', 'displaced by a newer job at the ceiling', null, null, null, null,
+      null) as :SCHEMA.ack_input)], v_victims, v_now);
+  return cardinality(v_victims);
+end;
+$$;
+comment on function :SCHEMA.displace_jobs is
+  'Cancels up to most of the jobs that run longest in a partition, to make room under its ceiling. Their holders learn it at '
+  'their next call. Returns how many.';
+revoke all on function :SCHEMA.displace_jobs from public;
+--! EndIncluded admit/displace_jobs.sql
+--! Included admit/drop_saturated.sql
+create or replace function :SCHEMA.drop_saturated(keys bigint[], state text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  with dropped as (
+    update :SCHEMA.job j
+    set state = cast(drop_saturated.state as :SCHEMA.job_state), finalized_at_ms = v_now,
+      evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+    where j.key = any (keys) and j.state = 'available'
+    returning j.queue
+  )
+  insert into :SCHEMA.tally (queue, at_ms, failed, depth)
+  select d.queue, v_now, count(*), - count(*) from dropped d group by d.queue;
+end;
+$$;
+comment on function :SCHEMA.drop_saturated is 'Archives or cancels jobs that came to a full ceiling which does not let them wait.';
+revoke all on function :SCHEMA.drop_saturated from public;
+--! EndIncluded admit/drop_saturated.sql
+--! Included admit/end_turns.sql
+create or replace function :SCHEMA.end_turns(pass :SCHEMA.gate_pass, at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_turn record;
+begin
+  for v_turn in
+    select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.no = any (pass.cut)) as cut_short,
+      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue and c.partition_key = l.partition_key) as served,
+      coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
+    from unnest(pass.lanes) l
+    left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
+    where l.no = any (pass.asked)
+    group by l.queue, l.partition_key, p.deficit
+    order by l.queue, l.partition_key
+  loop
+    continue when v_turn.served = 0 and v_turn.cut_short;
+    if v_turn.cut_short and v_turn.served < v_turn.allowed then
+      -- The capacity ended before the turn did: it goes on where it stopped.
+      insert into :SCHEMA.partition (queue, partition_key, deficit)
+      values (v_turn.queue, v_turn.partition_key, v_turn.allowed - v_turn.served)
+      on conflict (queue, partition_key) do update set deficit = excluded.deficit;
+    else
+      update :SCHEMA.partition p
+      set deficit = 0
+      where p.queue = v_turn.queue and p.partition_key = v_turn.partition_key and p.deficit <> 0;
+      perform :SCHEMA.serve_lanes(v_turn.lanes, at_ms);
+    end if;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.end_turns is
+  'Deficit round robin with a configured quantum: a turn that the capacity cut short keeps what it is owed and its place; one '
+  'that is over, or whose partition is empty, owes nothing and goes to the back.';
+revoke all on function :SCHEMA.end_turns from public;
+--! EndIncluded admit/end_turns.sql
+--! Included admit/judge_ceilings.sql
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit :SCHEMA.concurrency_limit;
+  v_partition record;
+  v_room bigint;
+  v_over bigint[];
+begin
+  for v_limit in
+    select m.* from :SCHEMA.concurrency_limit m
+    where m.queue in (select c.queue from unnest(verdict.admitted) c)
+    order by m.name
+    for update
+  loop
+    verdict.own_leases := verdict.own_leases || v_limit.queue;
+    for v_partition in
+      select c.partition_key, array_agg(c.key order by c.ordinality) as keys
+      from unnest(verdict.admitted) with ordinality c
+      where c.queue = v_limit.queue
+      group by c.partition_key
+    loop
+      v_room := greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key));
+      if v_limit.on_saturated = 'cancel_running' then
+        v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
+          (least(cardinality(v_partition.keys), v_limit.max_concurrent) - v_room)::integer);
+      end if;
+      v_over := v_partition.keys[(v_room + 1)::integer :];
+      continue when v_over = '{}';
+      case v_limit.on_saturated
+        when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
+        when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
+        else null;
+      end case;
+      verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+    end loop;
+  end loop;
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.judge_ceilings is
+  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is too much waits, is '
+  'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says.';
+revoke all on function :SCHEMA.judge_ceilings from public;
+--! EndIncluded admit/judge_ceilings.sql
+--! Included admit/judge_deadline.sql
+create or replace function :SCHEMA.judge_deadline(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_late bigint[] := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= :SCHEMA.now_ms());
+begin
+  if v_late = '{}' then
+    return verdict;
+  end if;
+  perform :SCHEMA.expire_jobs(v_late);
+  return :SCHEMA.refuse(verdict, v_late, 'deadline', false);
+end;
+$$;
+comment on function :SCHEMA.judge_deadline is 'Archives jobs whose deadline has passed by the store''s clock.';
+revoke all on function :SCHEMA.judge_deadline from public;
+--! EndIncluded admit/judge_deadline.sql
+--! Included admit/judge_quarantine.sql
+create or replace function :SCHEMA.judge_quarantine(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad bigint[];
+begin
+  v_bad := array(
+    select c.key
+    from unnest(verdict.admitted) c
+    join :SCHEMA.job j on j.key = c.key
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)));
+  if v_bad = '{}' then
+    return verdict;
+  end if;
+  perform :SCHEMA.quarantine_jobs(v_bad);
+  return :SCHEMA.refuse(verdict, v_bad, 'quarantine', false);
+end;
+$$;
+comment on function :SCHEMA.judge_quarantine is 'Takes jobs with quarantined content out of line, into the state that shows it.';
+revoke all on function :SCHEMA.judge_quarantine from public;
+--! EndIncluded admit/judge_quarantine.sql
+--! Included admit/judge_rate_classes.sql
+create or replace function :SCHEMA.judge_rate_classes(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint;
+  v_over bigint[];
+begin
+  -- Only the classes of these jobs: queues with other classes never wait for each other.
+  perform from :SCHEMA.rate_class r
+  where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
+  order by r.name
+  for update;
+  if not found then
+    return verdict;
+  end if;
+  v_now := :SCHEMA.now_ms();
+  -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
+  -- that costs more than the burst may go when the bucket is full, and overdraws it.
+  v_over := array(
+    select distinct s.key
+    from (
+      select c.key, r.burst, c.weight, :SCHEMA.class_tokens(r, v_now) as tokens,
+        sum(c.weight) over (partition by r.name order by c.ordinality) as wanted
+      from unnest(verdict.admitted) with ordinality c
+      cross join unnest(c.rate_classes) n
+      join :SCHEMA.rate_class r on r.name = n) s
+    where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
+  if v_over = '{}' then
+    return verdict;
+  end if;
+  return :SCHEMA.refuse(verdict, v_over, 'rate_class', true);
+end;
+$$;
+comment on function :SCHEMA.judge_rate_classes is
+  'Holds back jobs for which a rate class of theirs has too few tokens, under a lock on those classes, in order of name. A '
+  'class without a row limits nothing.';
+revoke all on function :SCHEMA.judge_rate_classes from public;
+--! EndIncluded admit/judge_rate_classes.sql
+--! Included admit/pick.sql
+create or replace function :SCHEMA.pick(
+  lanes :SCHEMA.lane_start[], drawn :SCHEMA.candidate[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
+)
+returns :SCHEMA.candidate[]
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  with ranked as (
+    select d as candidate, d.queue, d.rank, d.priority, d.scheduled_at_ms, d.key,
+      -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole, longest waiting first.
+      row_number() over (
+        partition by d.queue
+        order by case when pick.quantum is null then d.rank end, d.served_at_ms,
+          case when pick.quantum is null then d.priority end desc,
+          case when pick.quantum is null then d.scheduled_at_ms end,
+          d.partition_key, d.rank, d.key) as place
+    from unnest(drawn) d
+    join (select l.queue, l.partition_key, max(l.most) as most from unnest(lanes) l group by l.queue, l.partition_key) l
+      on l.queue = d.queue and l.partition_key = d.partition_key
+    where d.rank <= l.most
+  )
+  select coalesce(array_agg(p.candidate order by p.position, p.place), '{}')
+  from (
+    select r.candidate, r.place, coalesce(s.position, 0) + (r.place - 1)::double precision / coalesce(w.weight, 1) as position
+    from ranked r
+    left join unnest(shares) s on s.queue = r.queue
+    left join :SCHEMA.queue w on w.queue = r.queue and pick.shares is not null
+    order by 3, r.queue
+    limit capacity) p;
+$$;
+comment on function :SCHEMA.pick is
+  'The jobs to admit of those drawn, if no policy objects, in the order in which they are to run: fair among partitions, by '
+  'weight among queues, and within a partition by priority, due time and age.';
+revoke all on function :SCHEMA.pick from public;
+--! EndIncluded admit/pick.sql
+--! Included admit/refuse.sql
+create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, keys bigint[], reason text, closes boolean)
+returns :SCHEMA.verdict
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  verdict.refusals := verdict.refusals || array(
+    select cast(row(c.queue, refuse.reason, count(*)) as :SCHEMA.refusal)
+    from unnest(verdict.admitted) c
+    where c.key = any (keys)
+    group by c.queue);
+  if closes then
+    verdict.closed := verdict.closed || array(
+      select distinct c.lane_no from unnest(verdict.admitted) c where c.key = any (keys));
+  end if;
+  verdict.admitted := array(
+    select verdict.admitted[i]
+    from generate_subscripts(verdict.admitted, 1) i
+    where verdict.admitted[i].key <> all (keys)
+    order by i);
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.refuse is
+  'Takes jobs out of a verdict, counts them by queue under the reason, and closes their lines for the rest of the call where '
+  'those behind them must not pass.';
+revoke all on function :SCHEMA.refuse from public;
+--! EndIncluded admit/refuse.sql
+--! Included admit/rotate_lanes.sql
+create or replace function :SCHEMA.rotate_lanes(pass :SCHEMA.gate_pass, at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_lane bigint;
+begin
+  if pass.quantum is not null then
+    perform :SCHEMA.end_turns(pass, at_ms);
+  elsif pass.crowded then
+    perform :SCHEMA.serve_lanes(pass.asked, at_ms);
+  elsif pass.partial then
+    -- Some got one more than others, or were not asked: only then does it matter who is next.
+    perform :SCHEMA.serve_lanes(array(
+      select l.no
+      from unnest(pass.lanes) l
+      where l.no = any (pass.dry) or (l.queue, l.partition_key) in (
+        select c.queue, c.partition_key from unnest(pass.chosen) c
+        where c.rank = (select max(m.rank) from unnest(pass.chosen) m where m.queue = c.queue))), at_ms);
+  end if;
+  if pass.crowded then
+    foreach v_lane in array pass.dry loop
+      perform :SCHEMA.retire_lane(v_lane, at_ms);
+    end loop;
+  end if;
+end;
+$$;
+comment on function :SCHEMA.rotate_lanes is
+  'Sends partitions that were served to the back of the queue of turns, and empty lines out of it where there are many.';
+revoke all on function :SCHEMA.rotate_lanes from public;
+--! EndIncluded admit/rotate_lanes.sql
+--! Included admit/running_in.sql
+create or replace function :SCHEMA.running_in(queue text, partition_key text)
+returns bigint
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+  select count(*)
+  from :SCHEMA.lease l
+  join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+  where l.queue = running_in.queue and l.partition_key = running_in.partition_key;
+$$;
+comment on function :SCHEMA.running_in is
+  'How many jobs of a partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak.';
+revoke all on function :SCHEMA.running_in from public;
+--! EndIncluded admit/running_in.sql
+--! Included admit/serve_lanes.sql
+create or replace function :SCHEMA.serve_lanes(lanes bigint[], at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_mine bigint[];
+begin
+  v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip locked);
+  update :SCHEMA.lane l
+  set served_at_ms = serve_lanes.at_ms
+  where l.no = any (v_mine);
+  -- A second row of a line has brought it to the front (open_lanes); that was its purpose.
+  delete from :SCHEMA.lane l
+  using :SCHEMA.lane first
+  where first.no = any (v_mine) and not first.dying
+    and l.queue = first.queue and l.partition_key = first.partition_key and l.sticky_worker = first.sticky_worker
+    and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no;
+end;
+$$;
+comment on function :SCHEMA.serve_lanes is 'Puts lines behind all that have waited longer. Skips those that another claim is moving.';
+revoke all on function :SCHEMA.serve_lanes from public;
+--! EndIncluded admit/serve_lanes.sql
+--! Included admit/share_ends.sql
+create or replace function :SCHEMA.share_ends(shares :SCHEMA.queue_share[], admitted :SCHEMA.candidate[])
+returns :SCHEMA.queue_share[]
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array_agg(cast(row(s.queue,
+    round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
+    as :SCHEMA.queue_share))
+  from unnest(shares) s
+  left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue = s.queue
+  left join :SCHEMA.queue w on w.queue = s.queue;
+$$;
+comment on function :SCHEMA.share_ends is 'Where the queues stand in the sharing once these jobs have been admitted.';
+revoke all on function :SCHEMA.share_ends from public;
+--! EndIncluded admit/share_ends.sql
+--! Included admit/share_starts.sql
+create or replace function :SCHEMA.share_starts(queues text[])
+returns :SCHEMA.queue_share[]
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  with stored as (
+    select q.queue, s.position from unnest(share_starts.queues) q(queue) left join :SCHEMA.queue_share s on s.queue = q.queue
+  ), ahead as (
+    select coalesce(max(s.position), 0) as position from stored s
+  )
+  select array_agg(cast(row(s.queue, greatest(coalesce(s.position, a.position), a.position - 1)) as :SCHEMA.queue_share))
+  from stored s
+  cross join ahead a;
+$$;
+comment on function :SCHEMA.share_starts is
+  'Where each queue stands in the sharing: what it has had by its weight. One that was idle is at most one round behind, so '
+  'it comes back without a burst.';
+revoke all on function :SCHEMA.share_starts from public;
+--! EndIncluded admit/share_starts.sql
+--! Included admit/usable_lanes.sql
+create or replace function :SCHEMA.usable_lanes(lanes :SCHEMA.lane_start[], at_ms bigint)
+returns :SCHEMA.lane_choice
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_choice :SCHEMA.lane_choice;
+begin
+  -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
+  with judged as (
+    select l, l.queue, case
+        when c.name is not null then 'rate_class'
+        when f.queue is not null then 'concurrency_limit'
+      end as reason, c.ready_ms
+    from unnest(usable_lanes.lanes) l
+    left join lateral (
+      select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
+      from :SCHEMA.rate_class r
+      where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key))
+        and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
+      order by 2 desc nulls first
+      limit 1) c on true
+    left join (
+      select p.queue, p.partition_key
+      from (select distinct o.queue, o.partition_key from unnest(usable_lanes.lanes) o) p
+      join :SCHEMA.concurrency_limit m on m.queue = p.queue and m.on_saturated = 'queue'
+      where :SCHEMA.running_in(p.queue, p.partition_key) >= m.max_concurrent
+    ) f on f.queue = l.queue and f.partition_key = l.partition_key
+  ), counted as (
+    select j.queue, j.reason, count(*) as n
+    from judged j
+    where j.reason is not null and exists (
+      select from :SCHEMA.job w
+      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key and w.sticky_worker = (j.l).sticky_worker
+        and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
+        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available')
+    group by j.queue, j.reason
+  )
+  select
+    (select array_agg(j.l order by (j.l).served_at_ms, (j.l).priority desc, (j.l).no) from judged j where j.reason is null),
+    (select array_agg(cast(row(c.queue, c.reason, c.n) as :SCHEMA.refusal)) from counted c),
+    (select min(j.ready_ms) from judged j)
+  into v_choice.lanes, v_choice.refusals, v_choice.ready_ms;
+  return v_choice;
+end;
+$$;
+comment on function :SCHEMA.usable_lanes is
+  'Leaves out lines that can''t be served now, because a rate class of theirs has no token or their partition is at its '
+  'ceiling: what waits there must not take the place of what can run. Counts one refusal for each with a job in it, and says '
+  'when the first of the classes will have a token, in ms.';
+revoke all on function :SCHEMA.usable_lanes from public;
+--! EndIncluded admit/usable_lanes.sql
+--! Included admit/held_back_by.sql
+create or replace function :SCHEMA.held_back_by(job :SCHEMA.job)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  if exists (select from :SCHEMA.queue q where q.queue = job.queue and q.paused) then
+    return 'paused';
+  elsif exists (
+    select from :SCHEMA.quarantine q
+    where q.fingerprint = coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)))
+  then
+    return 'quarantine';
+  elsif job.deadline_ms <= v_now then
+    return 'deadline';
+  elsif exists (
+    select from :SCHEMA.rate_class r
+    where r.name = any (job.rate_classes) and :SCHEMA.class_tokens(r, v_now) < least(job.weight, r.burst))
+  then
+    return 'rate_class';
+  elsif exists (
+    select from :SCHEMA.concurrency_limit m
+    where m.queue = job.queue and m.on_saturated <> 'cancel_running'
+      and :SCHEMA.running_in(job.queue, job.partition_key) >= m.max_concurrent)
+  then
+    return 'concurrency_limit';
+  end if;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.held_back_by is
+  'What would hold an available job back if it were first in line now: paused, quarantine, deadline, rate_class, '
+  'concurrency_limit, or null.';
+revoke all on function :SCHEMA.held_back_by from public;
+--! EndIncluded admit/held_back_by.sql
 --! Included settle/ack.sql
 create or replace function :SCHEMA.ack(
   job_id text,
@@ -2662,6 +3556,8 @@ begin
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
     delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
+    -- A place under a ceiling is free: whoever waits for it may sleep.
+    perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
   end if;
   if exists (select from unnest(acks) a where a.result is not null) then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
@@ -2671,6 +3567,9 @@ begin
     where s.state = 'completed' and a.result is not null
     on conflict (key) do update
       set result_schema_version = excluded.result_schema_version, result = excluded.result;
+  end if;
+  if exists (select from unnest(acks) a where a.actual_weight is not null) then
+    perform :SCHEMA.reconcile_charges(acks, settled);
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
@@ -3141,6 +4040,80 @@ $$;
 comment on function :SCHEMA.trim_attempts is 'Keeps the newest 50 entries of a job''s history.';
 revoke all on function :SCHEMA.trim_attempts from public;
 --! EndIncluded settle/trim_attempts.sql
+--! Included settle/defer_rate_class.sql
+create or replace function :SCHEMA.defer_rate_class(name text, ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_until_ms bigint;
+begin
+  perform :SCHEMA.check_text('name', defer_rate_class.name, 255);
+  perform :SCHEMA.check_duration('ms', defer_rate_class.ms);
+  -- A class that nobody limited gets a row that limits nothing but can be deferred.
+  insert into :SCHEMA.rate_class (name, limit_per_window, window_ms, burst, level, refilled_at_ms)
+  values (defer_rate_class.name, 1000000000, 1000, 1000000000, 1000000000000, :SCHEMA.now_ms())
+  on conflict do nothing;
+  perform from :SCHEMA.rate_class r where r.name = defer_rate_class.name for update;
+  update :SCHEMA.rate_class r
+  set deferred_until_ms = greatest(r.deferred_until_ms, :SCHEMA.now_ms() + defer_rate_class.ms)
+  where r.name = defer_rate_class.name
+  returning r.deferred_until_ms into v_until_ms;
+  return v_until_ms;
+end;
+$$;
+comment on function :SCHEMA.defer_rate_class is
+  'Holds a rate class back, for the whole fleet, for ms from now: what a handler does that was told to come back later. A '
+  'deferral is never shortened. Returns until when, in ms. Errors: HR007.';
+revoke all on function :SCHEMA.defer_rate_class from public;
+--! EndIncluded settle/defer_rate_class.sql
+--! Included settle/reconcile_charges.sql
+create or replace function :SCHEMA.reconcile_charges(acks :SCHEMA.ack_input[], settled :SCHEMA.settled_job[])
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint;
+begin
+  perform from :SCHEMA.rate_class r
+  where r.name in (
+    select n from unnest(settled) s
+    join unnest(acks) a on a.ord = s.ord and a.actual_weight is not null
+    cross join unnest(s.charged) n)
+  order by r.name
+  for update;
+  if not found then
+    return;
+  end if;
+  v_now := :SCHEMA.now_ms();
+  update :SCHEMA.rate_class r
+  set level = least(r.burst * r.window_ms::numeric,
+        case when r.paused then r.level
+        else least(r.burst * r.window_ms::numeric,
+          r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) end
+        + d.unused * r.window_ms),
+    refilled_at_ms = greatest(r.refilled_at_ms, v_now)
+  from (
+    select n.name, sum(s.weight::bigint - a.actual_weight) as unused
+    from unnest(settled) s
+    join unnest(acks) a on a.ord = s.ord and a.actual_weight is not null
+    cross join unnest(s.charged) n(name)
+    group by n.name) d
+  where r.name = d.name;
+end;
+$$;
+comment on function :SCHEMA.reconcile_charges is
+  'Gives back, or takes, what an attempt really cost against the weight charged at its admission, in each class that was '
+  'charged: under the fence of the ack, so exactly once.';
+revoke all on function :SCHEMA.reconcile_charges from public;
+--! EndIncluded settle/reconcile_charges.sql
 --! Included schedule/zone_offset.sql
 create or replace function :SCHEMA.zone_offset(zone text, at_s bigint)
 returns bigint
@@ -4579,6 +5552,8 @@ begin
       crash_attempt = least(j.crash_attempt, 2147483646) + 1,
       scheduled_at_ms = v_now + :SCHEMA.backoff_ms(j.crash_attempt),
       finalized_at_ms = case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then null else v_now end,
+      quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
+        coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
     where j.key = any (keys) and j.state = 'running'
     returning j.*
@@ -4836,56 +5811,17 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
-  v_lane :SCHEMA.lane;
-  v_empty boolean;
+  v_lane bigint;
   v_gone bigint := 0;
 begin
   for v_lane in
-    select l.* from :SCHEMA.lane l
+    select l.no from :SCHEMA.lane l
     where l.checked_at_ms < v_now - 600000
     order by l.checked_at_ms
     limit max_rows
     for update skip locked
   loop
-    v_empty := not exists (
-      select from :SCHEMA.job j
-      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
-        and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
-      and not exists (
-        select from :SCHEMA.lane_return r
-        where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
-    if exists (
-      select from :SCHEMA.lane o
-      where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-        and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
-    then
-      delete from :SCHEMA.lane l where l.no = v_lane.no;
-      v_gone := v_gone + 1;
-      continue;
-    end if;
-    -- A producer that begins after the mark was seen adds a line of its own; once the older ones have ended, an empty line
-    -- stays empty. So: mark, stamp at the next visit, remove at the one after.
-    if v_lane.dying and v_lane.retire_stamp is not null and v_empty then
-      if pg_snapshot_xmin(pg_current_snapshot()) >= v_lane.retire_stamp then
-        delete from :SCHEMA.lane l where l.no = v_lane.no;
-        delete from :SCHEMA.lane_return r
-        where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority
-          and not exists (
-            select from :SCHEMA.lane o
-            where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-              and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority);
-        v_gone := v_gone + 1;
-      end if;
-    else
-      update :SCHEMA.lane l
-      set dying = v_empty,
-        retire_stamp = case when v_empty and v_lane.dying then pg_snapshot_xmax(pg_current_snapshot()) end,
-        checked_at_ms = v_now
-      where l.no = v_lane.no;
-    end if;
+    v_gone := v_gone + :SCHEMA.retire_lane(v_lane, v_now)::integer;
   end loop;
   return v_gone;
 end;
@@ -4950,6 +5886,8 @@ as $$
     'reclaim_expired',
     'promote_due',
     'tick_schedules',
+    'expire_deadlines',
+    'quarantine_sweep',
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',
@@ -4991,6 +5929,8 @@ begin
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
         when 'promote_due' then :SCHEMA.promote_due(v_batch)
         when 'tick_schedules' then :SCHEMA.tick_schedules(v_batch)
+        when 'expire_deadlines' then :SCHEMA.expire_deadlines(v_batch)
+        when 'quarantine_sweep' then :SCHEMA.quarantine_sweep(v_batch)
         when 'evict_retained' then :SCHEMA.evict_retained(v_batch)
         when 'roll_up_tallies' then :SCHEMA.roll_up_tallies(v_batch)
         when 'run_pending_operations' then :SCHEMA.run_pending_operations(least(v_batch, 10000))
@@ -5019,6 +5959,238 @@ comment on function :SCHEMA.run_duties is
   'other. Call it every second or so from a worker, pg_cron or a loop. Errors: HR007.';
 revoke all on function :SCHEMA.run_duties from public;
 --! EndIncluded sweep/run_duties.sql
+--! Included sweep/expire_deadlines.sql
+create or replace function :SCHEMA.expire_deadlines(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_keys bigint[];
+  v_key bigint;
+  v_gone bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.stage < 2 and j.deadline_ms <= v_now and j.state in ('scheduled', 'available', 'retryable')
+    order by j.deadline_ms
+    limit max_rows
+    for update skip locked);
+  begin
+    return :SCHEMA.expire_jobs(v_keys);
+  exception when others then
+    foreach v_key in array v_keys loop
+      begin
+        v_gone := v_gone + :SCHEMA.expire_jobs(array[v_key]);
+        perform :SCHEMA.clear_sweep_error('expire_deadlines', v_key::text);
+      exception when others then
+        perform :SCHEMA.note_sweep_error('expire_deadlines', v_key::text, sqlerrm);
+      end;
+    end loop;
+    return v_gone;
+  end;
+end;
+$$;
+comment on function :SCHEMA.expire_deadlines is
+  'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. Returns how many. A row '
+  'that can''t be moved is left and named in sweep_error.';
+revoke all on function :SCHEMA.expire_deadlines from public;
+--! EndIncluded sweep/expire_deadlines.sql
+--! Included sweep/expire_jobs.sql
+create or replace function :SCHEMA.expire_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_late :SCHEMA.job[];
+begin
+  with late as (
+    update :SCHEMA.job j
+    set state = 'archived', finalized_at_ms = v_now,
+      evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+    where j.key = any (keys) and j.state in ('scheduled', 'available', 'retryable') and j.deadline_ms <= v_now
+    returning j.*
+  )
+  select array_agg(cast(l as :SCHEMA.job)) into v_late from late l;
+  insert into :SCHEMA.tally (queue, at_ms, failed, depth)
+  select l.queue, v_now, count(*), - count(*) from unnest(v_late) l group by l.queue;
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, finished_at_ms, outcome, error)
+  select l.key, :SCHEMA.job_id(l.key, l.id), l.kind, l.queue, l.attempt, v_now, 'deadline_passed',
+    'the deadline passed before the job could run'
+  from unnest(v_late) l
+  where not exists (select from :SCHEMA.queue q where q.queue = l.queue and q.history = 'none');
+  return coalesce(cardinality(v_late), 0);
+end;
+$$;
+comment on function :SCHEMA.expire_jobs is
+  'Archives waiting jobs, which the caller found and locked, whose deadline has passed. Returns how many.';
+revoke all on function :SCHEMA.expire_jobs from public;
+--! EndIncluded sweep/expire_jobs.sql
+--! Included sweep/quarantine_jobs.sql
+create or replace function :SCHEMA.quarantine_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_moved bigint;
+begin
+  with moved as (
+    update :SCHEMA.job j
+    set state = 'quarantined', finalized_at_ms = v_now,
+      quarantined_as = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))
+    where j.key = any (keys) and j.state in ('pending', 'scheduled', 'available', 'retryable')
+    returning j.queue
+  ), counted as (
+    insert into :SCHEMA.tally (queue, at_ms, depth)
+    select m.queue, v_now, - count(*) from moved m group by m.queue
+  )
+  select count(*) into v_moved from moved;
+  return v_moved;
+end;
+$$;
+comment on function :SCHEMA.quarantine_jobs is 'Moves unfinished jobs, which the caller found quarantined and locked, into that state. Returns how many.';
+revoke all on function :SCHEMA.quarantine_jobs from public;
+--! EndIncluded sweep/quarantine_jobs.sql
+--! Included sweep/retire_lane.sql
+create or replace function :SCHEMA.retire_lane(lane_no bigint, at_ms bigint)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  v_lane :SCHEMA.lane;
+  v_settled boolean;
+  v_empty boolean;
+begin
+  select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
+  if not found then
+    return false;
+  end if;
+  -- Asked first: what the statements behind it see of the transactions that had ended is then complete.
+  v_settled := pg_snapshot_xmin(pg_current_snapshot()) >= v_lane.retire_stamp;
+  v_empty := not exists (
+      select from :SCHEMA.job j
+      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
+        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+        and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
+    and not exists (
+      select from :SCHEMA.lane_return r
+      where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+        and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
+  if exists (
+    select from :SCHEMA.lane o
+    where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key and o.sticky_worker = v_lane.sticky_worker
+      and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
+    or v_empty and v_lane.dying and v_settled
+  then
+    delete from :SCHEMA.lane l where l.no = v_lane.no;
+    return true;
+  end if;
+  -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
+  -- empty line stays empty: mark it, stamp it at the next visit, remove it at a later one.
+  if not (v_empty and v_lane.dying and v_lane.retire_stamp is not null) then
+    update :SCHEMA.lane l
+    set dying = v_empty,
+      retire_stamp = case when v_empty and v_lane.dying then pg_snapshot_xmax(pg_current_snapshot()) end,
+      checked_at_ms = retire_lane.at_ms
+    where l.no = v_lane.no;
+  end if;
+  return false;
+end;
+$$;
+comment on function :SCHEMA.retire_lane is
+  'Takes an empty line one step nearer to its removal, or a second row of a line away. True when the row is gone.';
+revoke all on function :SCHEMA.retire_lane from public;
+--! EndIncluded sweep/retire_lane.sql
+--! Included sweep/quarantine_sweep.sql
+create or replace function :SCHEMA.quarantine_sweep(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_from bigint;
+  v_to bigint;
+  v_keys bigint[];
+  v_key bigint;
+  v_moved bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were there.
+  select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
+  select max(w.key) into v_to
+  from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
+  if v_to is null then
+    return 0;
+  end if;
+  v_keys := array(
+    select j.key
+    from :SCHEMA.job j
+    where j.key > v_from and j.key <= v_to and j.stage < 2 and j.state <> 'running'
+      and exists (
+        select from :SCHEMA.quarantine q
+        where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)))
+    order by j.key
+    limit max_rows
+    for update skip locked);
+  if cardinality(v_keys) = max_rows then
+    v_to := v_keys[max_rows];
+  end if;
+  begin
+    v_moved := :SCHEMA.quarantine_jobs(v_keys);
+  exception when others then
+    foreach v_key in array v_keys loop
+      begin
+        v_moved := v_moved + :SCHEMA.quarantine_jobs(array[v_key]);
+        perform :SCHEMA.clear_sweep_error('quarantine_sweep', v_key::text);
+      exception when others then
+        perform :SCHEMA.note_sweep_error('quarantine_sweep', v_key::text, sqlerrm);
+      end;
+    end loop;
+  end;
+  update :SCHEMA.quarantine q set swept_key = v_to where q.swept_key >= v_from and q.swept_key < v_to;
+  return v_moved;
+end;
+$$;
+comment on function :SCHEMA.quarantine_sweep is
+  'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of leaving the gate to '
+  'pass over them. Looks at ten times max_rows jobs and remembers how far it came. Returns how many it moved. A row that '
+  'can''t be moved is left and named in sweep_error.';
+revoke all on function :SCHEMA.quarantine_sweep from public;
+--! EndIncluded sweep/quarantine_sweep.sql
 --! Included policy/set_transition_guard.sql
 create or replace function :SCHEMA.set_transition_guard(enabled boolean)
 returns void
@@ -5041,6 +6213,371 @@ comment on function :SCHEMA.set_transition_guard is
   'by default.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
+--! Included policy/concurrency_limits.sql
+create or replace function :SCHEMA.concurrency_limits()
+returns table (name text, queue text, max_concurrent integer, on_saturated text, running bigint)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select m.name, m.queue, m.max_concurrent, m.on_saturated,
+      (select count(*) from :SCHEMA.lease l
+        join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+        where l.queue = m.queue)
+    from :SCHEMA.concurrency_limit m
+    order by m.name
+    limit 10000;
+end;
+$$;
+comment on function :SCHEMA.concurrency_limits is 'The ceilings, with how many jobs of the queue run now in all its partitions.';
+revoke all on function :SCHEMA.concurrency_limits from public;
+--! EndIncluded policy/concurrency_limits.sql
+--! Included policy/delete_concurrency_limit.sql
+create or replace function :SCHEMA.delete_concurrency_limit(name text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('name', delete_concurrency_limit.name, 255);
+  delete from :SCHEMA.concurrency_limit l where l.name = delete_concurrency_limit.name;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'there is no such ceiling',
+      jsonb_build_object('what', 'concurrency_limit', 'id', delete_concurrency_limit.name));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.delete_concurrency_limit is 'Removes a ceiling. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.delete_concurrency_limit from public;
+--! EndIncluded policy/delete_concurrency_limit.sql
+--! Included policy/delete_rate_class.sql
+create or replace function :SCHEMA.delete_rate_class(name text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('name', delete_rate_class.name, 255);
+  delete from :SCHEMA.rate_class r where r.name = delete_rate_class.name;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'there is no such rate class',
+      jsonb_build_object('what', 'rate_class', 'id', delete_rate_class.name));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.delete_rate_class is
+  'Removes a rate class: jobs that name it are limited by it no more. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.delete_rate_class from public;
+--! EndIncluded policy/delete_rate_class.sql
+--! Included policy/partitions.sql
+create or replace function :SCHEMA.partitions(queue text, after text default null, max_rows integer default 200)
+returns table (partition_key text, waiting bigint, running bigint, deficit bigint, served_at_ms bigint, held_back text)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue text := coalesce(nullif(partitions.queue, ''), 'default');
+begin
+  perform :SCHEMA.check_text('queue', v_queue, 255);
+  perform :SCHEMA.check_max_rows(max_rows, 1000);
+  return query
+    select p.partition_key,
+      (select count(*) from (
+        select from :SCHEMA.job j
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        limit 1000) w),
+      :SCHEMA.running_in(v_queue, p.partition_key),
+      coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue and d.partition_key = p.partition_key), 0),
+      p.served_at_ms,
+      (select :SCHEMA.held_back_by(j)
+        from :SCHEMA.job j
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        order by j.sticky_worker, j.class_key, j.priority desc, j.scheduled_at_ms, j.key
+        limit 1)
+    from (
+      select l.partition_key, min(l.served_at_ms) as served_at_ms
+      from :SCHEMA.lane l
+      where l.queue = v_queue and (partitions.after is null or l.partition_key > partitions.after)
+      group by l.partition_key
+      order by l.partition_key
+      limit max_rows) p
+    order by p.partition_key;
+end;
+$$;
+comment on function :SCHEMA.partitions is
+  'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running (where the queue has '
+  'a ceiling), what a turn cut short is still owed, when it was last served, and what holds back the first in line: paused, '
+  'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
+revoke all on function :SCHEMA.partitions from public;
+--! EndIncluded policy/partitions.sql
+--! Included policy/quarantine_list.sql
+create or replace function :SCHEMA.quarantine_list(before_ms bigint default null, max_rows integer default 200)
+returns table (
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text, sample_payload bytea
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 200);
+  return query
+    select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms,
+      (select count(*) from (
+        select from :SCHEMA.job j where j.quarantined_as = q.fingerprint limit 1000) n),
+      q.reason, q.sample_payload
+    from :SCHEMA.quarantine q
+    where quarantine_list.before_ms is null or q.quarantined_at_ms < quarantine_list.before_ms
+    order by q.quarantined_at_ms desc, q.fingerprint
+    limit max_rows;
+end;
+$$;
+comment on function :SCHEMA.quarantine_list is
+  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at most 1000 counted) '
+  'and one payload to look at. Page on with before_ms. Errors: HR007.';
+revoke all on function :SCHEMA.quarantine_list from public;
+--! EndIncluded policy/quarantine_list.sql
+--! Included policy/quarantine_release.sql
+create or replace function :SCHEMA.quarantine_release(fingerprint text)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_registered boolean;
+  v_found boolean := false;
+  v_job :SCHEMA.job;
+  v_released bigint := 0;
+begin
+  perform :SCHEMA.check_text('fingerprint', quarantine_release.fingerprint, 255);
+  delete from :SCHEMA.quarantine q where q.fingerprint = quarantine_release.fingerprint;
+  v_registered := found;
+  for v_job in
+    select j.* from :SCHEMA.job j
+    where j.quarantined_as = quarantine_release.fingerprint and j.state = 'quarantined'
+    order by j.key
+    for update
+  loop
+    v_found := true;
+    -- Its unique key may have gone to another job: that one keeps it, and this job stays where it is.
+    begin
+      update :SCHEMA.job j
+      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null, quarantined_as = null
+      where j.key = v_job.key
+      returning j.* into v_job;
+      insert into :SCHEMA.tally (queue, at_ms, depth) values (v_job.queue, v_now, 1);
+      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker, v_job.class_key,
+        v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
+      v_released := v_released + 1;
+    exception when unique_violation then
+      null;
+    end;
+  end loop;
+  if not v_registered and not v_found then
+    perform :SCHEMA.raise_error('HR006', 'no such content is quarantined',
+      jsonb_build_object('what', 'quarantine', 'id', quarantine_release.fingerprint));
+  end if;
+  return v_released;
+end;
+$$;
+comment on function :SCHEMA.quarantine_release is
+  'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt is kept, so one more '
+  'crash quarantines it again. A job whose unique key another job has taken stays quarantined. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.quarantine_release from public;
+--! EndIncluded policy/quarantine_release.sql
+--! Included policy/rate_classes.sql
+create or replace function :SCHEMA.rate_classes()
+returns table (
+  name text, limit_per_window bigint, window_ms bigint, burst bigint, paused boolean, tokens numeric,
+  deferred_until_ms bigint, next_token_ms bigint, waiting bigint
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  return query
+    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused, round(:SCHEMA.class_tokens(r, v_now), 3),
+      nullif(r.deferred_until_ms, 0), :SCHEMA.class_ready_ms(r, 1, v_now),
+      (select count(*) from (
+        select
+        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority from :SCHEMA.lane l
+          where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key)) limit 1000) l
+        cross join lateral (
+          select from :SCHEMA.job j
+          where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and j.state = 'available'
+          limit 1000) j
+        limit 1000) n)
+    from :SCHEMA.rate_class r
+    order by r.name
+    limit 10000;
+end;
+$$;
+comment on function :SCHEMA.rate_classes is
+  'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in their lines (at '
+  'most 1000 counted).';
+revoke all on function :SCHEMA.rate_classes from public;
+--! EndIncluded policy/rate_classes.sql
+--! Included policy/split_leases.sql
+create or replace function :SCHEMA.split_leases(queue text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_job record;
+  v_lease_no bigint;
+begin
+  for v_job in
+    select j.key, j.partition_key, l.lease_no, l.lease_id, l.worker, j.claimed_at_ms, l.expires_at_ms
+    from :SCHEMA.lease l
+    cross join lateral unnest(l.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
+    where l.queue is null and j.queue = split_leases.queue
+    order by j.key
+    for update of j
+  loop
+    insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+    values (v_job.lease_id, v_job.worker, split_leases.queue, v_job.partition_key, v_job.claimed_at_ms,
+      v_job.expires_at_ms, array[v_job.key])
+    returning lease_no into v_lease_no;
+    update :SCHEMA.job j set lease_no = v_lease_no where j.key = v_job.key and j.lease_no = v_job.lease_no;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.split_leases is
+  'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps admissions out.';
+revoke all on function :SCHEMA.split_leases from public;
+--! EndIncluded policy/split_leases.sql
+--! Included policy/upsert_concurrency_limit.sql
+create or replace function :SCHEMA.upsert_concurrency_limit(
+  name text, queue text, max_concurrent integer, on_saturated text default 'queue'
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+#variable_conflict use_column
+declare
+  v_queue text := coalesce(nullif(upsert_concurrency_limit.queue, ''), 'default');
+  v_other text;
+begin
+  perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
+  perform :SCHEMA.check_text('queue', v_queue, 255);
+  perform :SCHEMA.check_range('max_concurrent', upsert_concurrency_limit.max_concurrent, 1, 2147483647);
+  if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming', 'cancel_running') then
+    perform :SCHEMA.raise_invalid('on_saturated', 'is unknown', 'queue, discard, cancel_incoming, cancel_running');
+  end if;
+  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a queue that they
+  -- see without a ceiling.
+  lock table :SCHEMA.lease in share mode;
+  select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
+  if v_other <> upsert_concurrency_limit.name then
+    perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
+  end if;
+  insert into :SCHEMA.concurrency_limit (name, queue, max_concurrent, on_saturated)
+  values (upsert_concurrency_limit.name, v_queue, upsert_concurrency_limit.max_concurrent,
+    upsert_concurrency_limit.on_saturated)
+  on conflict (name) do update set
+    queue = excluded.queue, max_concurrent = excluded.max_concurrent, on_saturated = excluded.on_saturated;
+  perform :SCHEMA.split_leases(v_queue);
+end;
+$$;
+comment on function :SCHEMA.upsert_concurrency_limit is
+  'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is reached, a job '
+  'waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs longest is (cancel_running). '
+  'Errors: HR007, also where the queue has a ceiling of another name.';
+revoke all on function :SCHEMA.upsert_concurrency_limit from public;
+--! EndIncluded policy/upsert_concurrency_limit.sql
+--! Included policy/upsert_rate_class.sql
+create or replace function :SCHEMA.upsert_rate_class(
+  name text, limit_per_window bigint, window_ms bigint default 1000, burst bigint default null, paused boolean default false
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_old :SCHEMA.rate_class;
+  v_now bigint;
+  v_burst bigint := coalesce(upsert_rate_class.burst, greatest(1, upsert_rate_class.limit_per_window));
+  v_closed boolean := coalesce(upsert_rate_class.paused, false) or upsert_rate_class.limit_per_window = 0;
+begin
+  perform :SCHEMA.check_text('name', upsert_rate_class.name, 255);
+  perform :SCHEMA.check_range('limit_per_window', upsert_rate_class.limit_per_window, 0, 1000000000);
+  perform :SCHEMA.check_duration('window_ms', upsert_rate_class.window_ms);
+  perform :SCHEMA.check_range('burst', v_burst, 1, 1000000000);
+  insert into :SCHEMA.rate_class as r (name, limit_per_window, window_ms, burst, paused, level, refilled_at_ms)
+  values (upsert_rate_class.name, upsert_rate_class.limit_per_window, upsert_rate_class.window_ms, v_burst,
+    coalesce(upsert_rate_class.paused, false),
+    case when v_closed then 0 else v_burst * upsert_rate_class.window_ms::numeric end, :SCHEMA.now_ms())
+  on conflict do nothing;
+  if found then
+    return;
+  end if;
+  select * into v_old from :SCHEMA.rate_class r where r.name = upsert_rate_class.name for update;
+  v_now := :SCHEMA.now_ms();
+  -- What has run in under the old terms is kept, as far as the new burst allows; a class that was or is closed starts empty.
+  update :SCHEMA.rate_class r
+  set limit_per_window = upsert_rate_class.limit_per_window,
+    window_ms = upsert_rate_class.window_ms,
+    burst = v_burst,
+    paused = coalesce(upsert_rate_class.paused, false),
+    level = case
+      when v_closed or v_old.paused or v_old.limit_per_window = 0 then least(0, v_old.level)
+      else least(v_burst, least(v_old.burst * v_old.window_ms::numeric,
+        v_old.level + greatest(0, v_now - v_old.refilled_at_ms) * v_old.limit_per_window::numeric) / v_old.window_ms)
+        * upsert_rate_class.window_ms
+    end,
+    refilled_at_ms = greatest(v_old.refilled_at_ms, v_now)
+  where r.name = upsert_rate_class.name;
+end;
+$$;
+comment on function :SCHEMA.upsert_rate_class is
+  'Sets a rate class for the whole fleet: limit_per_window tokens each window_ms, at most burst at once (default: the limit); '
+  'a job takes its weight of each of its classes. A limit of 0, or paused, lets nothing through; after that the bucket starts '
+  'empty. A new class starts full. Errors: HR007.';
+revoke all on function :SCHEMA.upsert_rate_class from public;
+--! EndIncluded policy/upsert_rate_class.sql
 --! Included internal/lanes_for.sql
 create or replace function :SCHEMA.lanes_for(jobs :SCHEMA.job[])
 returns :SCHEMA.lane_entry[]
@@ -7100,6 +8637,86 @@ comment on function :SCHEMA.verify_invariants is
   'with the jobs. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
+--! Included inspect/explain_admission.sql
+create or replace function :SCHEMA.explain_admission(id text)
+returns table (
+  state text, admissible boolean, reason text, detail jsonb, position_in_line integer, eta_ms bigint
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_job :SCHEMA.job;
+  v_class record;
+begin
+  perform :SCHEMA.check_text('id', explain_admission.id, 255);
+  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(explain_admission.id);
+  if not found then
+    return;
+  end if;
+  state := v_job.state::text;
+  admissible := false;
+  detail := '{}';
+  if v_job.state = 'running' then
+    reason := 'running';
+    admissible := true;
+    eta_ms := v_job.claimed_at_ms;
+  elsif v_job.state in ('scheduled', 'retryable') then
+    reason := 'schedule';
+    eta_ms := v_job.scheduled_at_ms;
+  elsif v_job.state <> 'available' then
+    reason := v_job.state::text;
+  else
+    position_in_line := (
+      select count(*) + 1 from (
+        select from :SCHEMA.job j
+        where j.queue = v_job.queue and j.partition_key = v_job.partition_key and j.sticky_worker = v_job.sticky_worker
+          and j.class_key = v_job.class_key and j.priority = v_job.priority and j.stage = 1
+          and (j.scheduled_at_ms, j.key) < (v_job.scheduled_at_ms, v_job.key) and j.state = 'available'
+        order by j.scheduled_at_ms desc, j.key desc
+        limit 1000) ahead);
+    reason := :SCHEMA.held_back_by(v_job);
+    admissible := reason is null;
+    if reason = 'rate_class' then
+      select c.name, round(c.tokens, 3) as tokens, c.ready_ms into v_class
+      from (
+        select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
+          :SCHEMA.class_ready_ms(r, position_in_line * v_job.weight, v_now) as ready_ms
+        from :SCHEMA.rate_class r
+        where r.name = any (v_job.rate_classes)
+          and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c
+      order by c.ready_ms desc nulls first
+      limit 1;
+      detail := jsonb_build_object('rate_class', v_class.name, 'tokens', v_class.tokens, 'weight', v_job.weight);
+      eta_ms := v_class.ready_ms;
+    elsif reason = 'concurrency_limit' then
+      detail := (
+        select jsonb_build_object('limit', m.name, 'max_concurrent', m.max_concurrent, 'on_saturated', m.on_saturated,
+          'running', :SCHEMA.running_in(v_job.queue, v_job.partition_key))
+        from :SCHEMA.concurrency_limit m where m.queue = v_job.queue);
+    elsif reason = 'paused' then
+      detail := jsonb_build_object('queue', v_job.queue);
+    elsif v_job.sticky_worker <> '' then
+      detail := jsonb_build_object('sticky_worker', v_job.sticky_worker);
+    end if;
+  end if;
+  return next;
+end;
+$$;
+comment on function :SCHEMA.explain_admission is
+  'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, concurrency_limit, '
+  'or its state where that is the reason; admissible where nothing but its place in line stands before it (1 is the head; at '
+  'most 1000 counted). eta_ms: when the reason will have passed, if that can be told; for a rate class, counting those ahead '
+  'in its line at the same weight. No row where there is no such job. Errors: HR007.';
+revoke all on function :SCHEMA.explain_admission from public;
+--! EndIncluded inspect/explain_admission.sql
 
 create trigger job_transition
   before insert or delete or update of state on :SCHEMA.job
