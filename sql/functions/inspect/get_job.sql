@@ -18,6 +18,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.get_job is
-  'One job with its state, or no row. Payload and headers only with include_payload; result, output, progress and checkpoint '
-  'have functions of their own.';
+  'One job with its state, or no row. Payload and headers only with include_payload; result, output, '
+  'progress and checkpoint have functions of their own.';
 revoke all on function :SCHEMA.get_job from public;

@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null, max_rows integer default 50)
+create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null,
+  max_rows integer default 50)
 returns setof :SCHEMA.job_summary
 language plpgsql
 stable
@@ -6,54 +7,35 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
-set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
-  c_examined integer := 20000;
-  v_before bigint;
-  v_unknown text;
+  v_found :SCHEMA.found_jobs;
+  v_more :SCHEMA.job_summary;
 begin
   perform :SCHEMA.check_max_rows(max_rows, 200);
-  if cursor is not null and cursor !~ '^\d{1,18}$' then
+  if list_jobs.cursor is not null and list_jobs.cursor !~ '^\d{1,18}$' then
     perform :SCHEMA.raise_invalid('cursor', 'is not one of list_jobs', 'the cursor of the last row seen');
   end if;
-  v_before := coalesce(cursor::bigint, 9223372036854775807);
-  select k into v_unknown from jsonb_object_keys(filter) k
-  where k not in ('queue', 'state', 'kind', 'kind_prefix', 'partition_key', 'id', 'fingerprint', 'rate_class', 'priority',
-    'tags_all', 'tags_any')
-  limit 1;
-  if found then
-    perform :SCHEMA.raise_invalid('filter', 'has an unknown field: ' || v_unknown, 'queue, state, kind, kind_prefix, '
-      'partition_key, id, fingerprint, rate_class, priority, tags_all, tags_any');
-  end if;
+  perform :SCHEMA.check_filter('filter', list_jobs.filter);
+  v_found := :SCHEMA.find_jobs(
+    list_jobs.filter, null, coalesce(list_jobs.cursor::bigint, 9223372036854775807), max_rows);
   return query
-    with examined as materialized (
-      select j.* from :SCHEMA.job j where j.key < v_before order by j.key desc limit c_examined
-    )
     select s.*
-    from (
-      select e.* from examined e
-      where (not filter ? 'queue' or e.queue = filter ->> 'queue')
-        and (not filter ? 'state' or e.state::text = filter ->> 'state')
-        and (not filter ? 'kind' or e.kind = filter ->> 'kind')
-        and (not filter ? 'kind_prefix' or starts_with(e.kind, filter ->> 'kind_prefix'))
-        and (not filter ? 'partition_key' or e.partition_key = filter ->> 'partition_key')
-        and (not filter ? 'id' or :SCHEMA.job_id(e.key, e.id) = filter ->> 'id')
-        and (not filter ? 'priority' or e.priority = (filter ->> 'priority')::integer)
-        and (not filter ? 'rate_class' or filter ->> 'rate_class' = any (e.rate_classes))
-        and (not filter ? 'tags_all' or e.tags @> array(select jsonb_array_elements_text(filter -> 'tags_all')))
-        and (not filter ? 'tags_any' or e.tags && array(select jsonb_array_elements_text(filter -> 'tags_any')))
-        and (not filter ? 'fingerprint'
-          or coalesce(e.fingerprint, :SCHEMA.fingerprint(e.kind, e.payload)) = filter ->> 'fingerprint')
-      order by e.key desc
-      limit max_rows) e
-    join :SCHEMA.job j on j.key = e.key
+    from unnest(v_found.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key
     cross join lateral :SCHEMA.summarize(j, false) s
     order by j.key desc;
+  if cardinality(v_found.keys) < max_rows and v_found.before_key is not null then
+    v_more.cursor := v_found.before_key::text;
+    return next v_more;
+  end if;
 end;
 $$;
 comment on function :SCHEMA.list_jobs is
-  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the cursor of the '
-  'last row. Errors: HR007.';
+  'Jobs that match every field of the filter, newest first, 1..200 a page; never payloads. Page on with the '
+  'cursor of the last row. Fields: id, queue, state, kind, kind_prefix, partition_key, fingerprint, '
+  'rate_class, priority, tags_all, tags_any. A call looks at a bounded number of jobs, so that no filter is '
+  'dear: where it had to stop before the page was full, the last row is empty but for the cursor from which '
+  'to go on. Without such a row, a page that is not full is the last. Errors: HR007.';
 revoke all on function :SCHEMA.list_jobs from public;

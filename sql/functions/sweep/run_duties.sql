@@ -9,7 +9,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-  c_all text[] := array['reclaim_expired', 'promote_due', 'evict_retained', 'roll_up_tallies', 'janitor'];
+  c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
 begin
@@ -28,19 +28,25 @@ begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
         when 'promote_due' then :SCHEMA.promote_due(v_batch)
+        when 'tick_schedules' then :SCHEMA.tick_schedules(v_batch)
+        when 'expire_deadlines' then :SCHEMA.expire_deadlines(v_batch)
+        when 'quarantine_sweep' then :SCHEMA.quarantine_sweep(v_batch)
         when 'evict_retained' then :SCHEMA.evict_retained(v_batch)
         when 'roll_up_tallies' then :SCHEMA.roll_up_tallies(v_batch)
+        when 'run_pending_operations' then :SCHEMA.run_pending_operations(least(v_batch, 10000))
+        when 'make_archive_months' then :SCHEMA.make_archive_months()
         when 'janitor' then :SCHEMA.janitor(v_batch)
       end;
       update :SCHEMA.duty d
       set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0
-      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0 or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
+      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0
+        or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
     exception when others or query_canceled then
       -- Noted and tried again later with half the rows; the other duties go on.
       error := sqlerrm;
       update :SCHEMA.duty d
-      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048),
-        retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
+      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
+        2048), retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
       where d.name = duty;
     end;
     return next;
@@ -48,7 +54,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.run_duties is
-  'Runs the sweeps that this holder can have, each under its duty lease and bounded by max_rows, and returns what each did. '
-  'One that fails returns its error, is tried again later with half the rows, and holds up no other. Call it every second or '
-  'so from a worker, pg_cron or a loop. Errors: HR007.';
+  'Runs the sweeps that this holder can have, each under its duty lease and bounded by max_rows, and returns '
+  'what each did. One that fails returns its error, is tried again later with half the rows, and holds up no '
+  'other. Call it every second or so from a worker, pg_cron or a loop. Errors: HR007.';
 revoke all on function :SCHEMA.run_duties from public;

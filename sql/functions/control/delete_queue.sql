@@ -1,0 +1,51 @@
+create or replace function :SCHEMA.delete_queue(queue text, force boolean default false)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+  v_queue text := :SCHEMA.queue_name(delete_queue.queue);
+  v_depth bigint;
+  v_id text;
+begin
+  insert into :SCHEMA.queue (queue) values (v_queue) on conflict do nothing;
+  perform from :SCHEMA.queue q where q.queue = v_queue for update;
+  select o.operation_id into v_id
+  from :SCHEMA.operation o
+  where o.finished_at_ms is null and o.action = 'delete_queue' and o.selector ->> 'queue' = v_queue;
+  if found then
+    return v_id;
+  end if;
+  v_depth := :SCHEMA.queue_depth_of(v_queue);
+  if v_depth > 0 and not coalesce(delete_queue.force, false) then
+    perform :SCHEMA.raise_invalid('queue', 'has ' || v_depth || ' unfinished jobs', 'none, or force');
+  end if;
+  if not coalesce(delete_queue.force, false)
+    or v_depth = 0 and not exists (select from :SCHEMA.job j where j.queue = v_queue and j.stage <> 1)
+  then
+    perform :SCHEMA.clear_queue(v_queue);
+    return null;
+  end if;
+  update :SCHEMA.queue q set max_unfinished_jobs = 0 where q.queue = v_queue;
+  v_id := gen_random_uuid()::text;
+  perform :SCHEMA.start_operation(v_id, 'delete_queue', jsonb_build_object('queue', v_queue), false);
+  -- A producer whose transaction is still open belongs to the queue that goes.
+  update :SCHEMA.operation o
+  set upto_key = 9223372036854775806, before_key = 9223372036854775807
+  where o.operation_id = v_id;
+  return v_id;
+end;
+$$;
+comment on function :SCHEMA.delete_queue is
+  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs is refused (HR007) unless '
+  'force is true; then a bulk operation, whose id is returned, cancels what runs and deletes every job of '
+  'the queue, finished ones too, while producers are told HR004 backpressure with limit 0; when it is '
+  'completed the name is as if it had never been used, and takes jobs again. Without force finished jobs '
+  'stay as long as their retention says. Null: done already. Errors: HR007.';
+revoke all on function :SCHEMA.delete_queue from public;

@@ -1,0 +1,82 @@
+create or replace function :SCHEMA.step_operation(operation :SCHEMA.operation, batch integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_states text[] := :SCHEMA.operation_states(operation.action);
+  v_created bigint := operation.created_at_ms;
+  v_found :SCHEMA.found_jobs;
+  v_keys bigint[];
+  v_key bigint;
+  v_done bigint := 0;
+begin
+  v_found := :SCHEMA.find_jobs(operation.selector, v_states, operation.before_key, batch,
+    greatest(5000, batch));
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.key = any (v_found.keys) and j.state::text = any (v_states)
+      -- What a retry has moved may fail and come back; it had its turn.
+      and (operation.action <> 'retry' or j.finalized_at_ms <= v_created)
+    order by j.key
+    for update skip locked);
+  operation.left_over := operation.left_over or exists (
+    select from :SCHEMA.job j
+    where j.key = any (v_found.keys) and j.key <> all (v_keys) and j.state::text = any (v_states)
+      and (operation.action <> 'retry' or j.finalized_at_ms <= v_created));
+  begin
+    v_done := :SCHEMA.apply_operation(operation.action, v_keys);
+  exception when others then
+    v_done := 0;
+    foreach v_key in array v_keys loop
+      begin
+        v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
+      exception when unique_violation then
+        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(operation.skipped_for,
+          '{"duplicate": 1}'));
+      when others then
+        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(
+          operation.skipped_for, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
+        perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
+      end;
+    end loop;
+  end;
+  operation.affected := operation.affected + v_done;
+  operation.pass_affected := operation.pass_affected + v_done;
+  operation.before_key := v_found.before_key;
+  operation.status := 'running';
+  if v_found.before_key is null then
+    if operation.left_over or operation.pass_affected > 0 then
+      -- Once more from the newest: for rows that somebody held, and for jobs that came to match meanwhile.
+      operation.before_key := operation.upto_key + 1;
+      operation.pass_affected := 0;
+      operation.left_over := false;
+      operation.skipped_for := '{}';
+      operation.passes := operation.passes + 1;
+    else
+      operation.status := 'completed';
+      if operation.action = 'delete_queue' then
+        perform :SCHEMA.clear_queue(operation.selector ->> 'queue');
+      end if;
+    end if;
+  end if;
+  update :SCHEMA.operation o
+  set status = operation.status, affected = operation.affected, pass_affected = operation.pass_affected,
+    before_key = coalesce(operation.before_key, 0), left_over = operation.left_over,
+      passes = operation.passes,
+    skipped_for = operation.skipped_for,
+    updated_at_ms = :SCHEMA.now_ms(), error = null,
+    finished_at_ms = case when operation.status = 'completed' then :SCHEMA.now_ms() end
+  where o.operation_id = operation.operation_id;
+  return v_done;
+end;
+$$;
+comment on function :SCHEMA.step_operation is
+  'Moves one batch of a bulk operation, whose row the caller has locked, and notes how far it has come. It '
+  'is completed when a whole pass has found nothing to move and no row that somebody else held.';
+revoke all on function :SCHEMA.step_operation from public;

@@ -1,0 +1,83 @@
+import { UndecodableError } from "../worker/outcome.js";
+import { jsonCodec, type Codec } from "./codec.js";
+import { validated, type StandardSchema } from "./standard-schema.js";
+import type { Handler, Task, TaskMap } from "./task.js";
+
+/** A task as the runtime uses it, whatever the types of its payload and result. */
+export interface KnownTask extends Omit<Task, "handler" | "batchHandler" | "schema"> {
+  readonly kind: string;
+  readonly version: number;
+  readonly codec: Codec;
+  readonly schema?: StandardSchema<unknown, unknown>;
+  readonly handler?: Handler;
+  readonly batchHandler?: NonNullable<Task["batchHandler"]>;
+}
+
+/** The tasks of an application by kind, with their aliases. @throws TypeError where they contradict each other. */
+export class TaskRegistry {
+  readonly #byKind = new Map<string, KnownTask>();
+  readonly #byName = new Map<string, KnownTask>();
+
+  constructor(tasks: TaskMap) {
+    for (const [kind, entry] of Object.entries(tasks)) {
+      const task = known(kind, entry);
+      this.#byKind.set(kind, task);
+      for (const name of [kind, ...(task.aliases ?? [])]) {
+        const other = this.#byName.get(name);
+        if (other) throw new TypeError(`${name} names two tasks: ${other.kind} and ${kind}`);
+        this.#byName.set(name, task);
+      }
+    }
+  }
+
+  /** Kinds that have a handler. */
+  get handled(): string[] {
+    return [...this.#byName].filter(([, task]) => task.handler ?? task.batchHandler).map(([name]) => name);
+  }
+
+  get tasks(): IterableIterator<KnownTask> {
+    return this.#byKind.values();
+  }
+
+  /** By kind or alias. */
+  find(name: string): KnownTask | undefined {
+    return this.#byName.get(name);
+  }
+}
+
+function known(kind: string, entry: unknown): KnownTask {
+  const task = (typeof entry === "function" ? { handler: entry } : entry) as Task | null | undefined;
+  if (typeof task !== "object" || task === null) {
+    throw new TypeError(`the task ${kind} must be a handler or a definition, not ${typeof entry}`);
+  }
+  if (task.handler && task.batchHandler) throw new TypeError(`the task ${kind} has two handlers`);
+  if (task.batch && !task.batchHandler) throw new TypeError(`the task ${kind} needs a batchHandler for its batches`);
+  const version = task.version ?? 1;
+  if (!Number.isInteger(version) || version < 1) throw new TypeError(`the version of ${kind} must be >= 1`);
+  return { ...(task as Omit<KnownTask, "kind" | "version" | "codec">), kind, version, codec: task.codec ?? jsonCodec };
+}
+
+/** The payload as bytes, checked by the task's schema. @throws ValidationError, or what the codec throws. */
+export async function encodePayload(kind: string, task: KnownTask | undefined, payload: unknown): Promise<Buffer> {
+  if (task?.schema) await validated(kind, task.schema, payload);
+  return Buffer.from((task?.codec ?? jsonCodec).encode(payload));
+}
+
+/** The payload as the handler gets it: decoded, brought to the task's version, read by its schema. @throws UndecodableError */
+export async function decodePayload(task: KnownTask, bytes: Uint8Array, schemaVersion: number): Promise<unknown> {
+  try {
+    let payload = task.codec.decode(bytes);
+    if (schemaVersion > task.version) {
+      throw new Error(`version ${schemaVersion} is newer than the ${task.version} that this worker knows`);
+    }
+    for (let version = schemaVersion; version < task.version; version++) {
+      const upcast = task.upcasters?.[version];
+      if (!upcast) throw new Error(`there is no upcaster from version ${version}`);
+      payload = upcast(payload);
+    }
+    return task.schema ? await validated(task.kind, task.schema, payload) : payload;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UndecodableError(`the payload can't be read: ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,49 @@
+import type { JobRef } from "./events.js";
+import { storable } from "./describe-error.js";
+import type { Outcome } from "./outcome.js";
+import type { Claim, Holder } from "./port.js";
+import { monotonicMs } from "./timing.js";
+
+const maxLogs = 100;
+const maxLogLength = 2048;
+
+/** A claimed job, from its claim until its end is durable or its lease is lost. */
+export class Attempt {
+  readonly claim: Claim;
+  readonly holder: Holder;
+  readonly job: JobRef;
+  readonly startedAt = monotonicMs();
+  /** Tells the handler to stop; the reason says why. */
+  readonly abort = new AbortController();
+  /** When the lease ends at the latest, by the monotonic clock; rises with each renewal. */
+  leaseEndsAt: number;
+  /** The answer to an ack is on its way; it decides, and no renewal does. */
+  acking = false;
+  /** Nothing that the handler does counts any more: settled, lost, or handed back. */
+  over = false;
+  /** The handler itself has committed the job's completion. */
+  completed = false;
+  /** How the handler wants the attempt to end, where it said so. */
+  wish: Outcome | undefined;
+  /** What the attempt has cost of its rate classes, where the handler said so. */
+  actualWeight: number | undefined;
+  readonly #logs: string[] = [];
+
+  constructor(claim: Claim, leaseEndsAt: number) {
+    this.claim = claim;
+    this.leaseEndsAt = leaseEndsAt;
+    this.holder = { jobId: claim.id, leaseId: claim.leaseId, fence: claim.fence };
+    const { id, kind, queue, partitionKey, attempt, crashAttempt } = claim;
+    this.job = { id, kind, queue, partitionKey, attempt, crashAttempt };
+  }
+
+  get logs(): readonly string[] {
+    return this.#logs;
+  }
+
+  /** A line for the attempt's history; the newest 100 are kept. */
+  log(line: string): void {
+    this.#logs.push(storable(line.length > maxLogLength ? line.slice(0, maxLogLength) : line));
+    if (this.#logs.length > maxLogs) this.#logs.shift();
+  }
+}

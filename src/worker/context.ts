@@ -1,0 +1,260 @@
+import { milliseconds, type Duration } from "../duration.js";
+import type { Attempt } from "./attempt.js";
+import type { ContextServices } from "./context-services.js";
+import { storable } from "./describe-error.js";
+import type { LogFields, Logger } from "./logger.js";
+import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
+import type { Transaction } from "./port.js";
+import { Steps } from "./steps.js";
+import { monotonicMs } from "./timing.js";
+
+/** What a handler knows about its job, and may do with it. Every write is refused once the lease is lost. */
+export class JobContext {
+  readonly id: string;
+  readonly kind: string;
+  readonly queue: string;
+  readonly partitionKey: string;
+  readonly priority: number;
+  /** Failed attempts before this one. */
+  readonly attempt: number;
+  /** Workers that died of this job before. */
+  readonly crashAttempt: number;
+  readonly maxAttempts: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Instants in ms since the epoch, by the clock of the store. */
+  readonly enqueuedAtMs: number;
+  readonly scheduledAtMs: number;
+  readonly deadlineMs: number | null;
+  /** Rises with each claim; of two holders the one with the greater fence is right. */
+  readonly fence: bigint;
+  /** Aborts when the handler is to stop: lease lost, timeout, deadline, or the worker stops. */
+  readonly signal: AbortSignal;
+  /** Goes to the worker's log and into the attempt's history. */
+  readonly log: Logger;
+  readonly #attempt: Attempt;
+  readonly #services: ContextServices;
+  readonly #steps: Steps;
+  #cursor: Buffer | null;
+
+  constructor(attempt: Attempt, services: ContextServices) {
+    const { claim } = attempt;
+    this.id = claim.id;
+    this.kind = claim.kind;
+    this.queue = claim.queue;
+    this.partitionKey = claim.partitionKey;
+    this.priority = claim.priority;
+    this.attempt = claim.attempt;
+    this.crashAttempt = claim.crashAttempt;
+    this.maxAttempts = claim.maxAttempts;
+    this.headers = claim.headers ?? {};
+    this.enqueuedAtMs = claim.enqueuedAtMs;
+    this.scheduledAtMs = claim.scheduledAtMs;
+    this.deadlineMs = claim.deadlineMs;
+    this.fence = claim.fence;
+    this.signal = attempt.abort.signal;
+    this.#attempt = attempt;
+    this.#services = services;
+    this.#cursor = claim.cursor;
+    this.#steps = new Steps(claim.id, claim.checkpoint, (checkpoint) =>
+      this.#held(() => services.store.checkpoint(attempt.holder, checkpoint, this.#cursor)),
+    );
+    this.log = historyLogger(attempt, services.logger);
+  }
+
+  /**
+   * Does a part of the work at most once per success: it is recorded before it begins and when it has ended, and another
+   * attempt skips what has ended and gets its result (which must have a JSON form) back. Names are unique in a handler.
+   */
+  step<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+    this.#mustHold();
+    return this.#steps.run(name, work);
+  }
+
+  /** Where the handler has come to, as it last said by `saveCursor`, maybe in an earlier attempt. */
+  cursor<T = unknown>(): T | undefined {
+    return this.#cursor === null ? undefined : (JSON.parse(this.#cursor.toString("utf8")) as T);
+  }
+
+  /** Records durably where the handler has come to; the value must have a JSON form, at most 1 MiB. */
+  async saveCursor(value: unknown): Promise<void> {
+    const cursor = Buffer.from(JSON.stringify(value), "utf8");
+    await this.#held(() => this.#services.store.checkpoint(this.#attempt.holder, this.#steps.checkpoint(), cursor));
+    this.#cursor = cursor;
+  }
+
+  /**
+   * Does something for each item, and records after each where to go on: `source` gets the last recorded cursor, and each
+   * item brings its own. An item may be done twice when the worker dies in between.
+   */
+  async forEach<Item, Cursor>(
+    source: (cursor: Cursor | undefined) => AsyncIterable<Item> | Iterable<Item>,
+    cursorOf: (item: Item) => Cursor,
+    work: (item: Item) => void | Promise<void>,
+  ): Promise<void> {
+    for await (const item of source(this.cursor<Cursor>())) {
+      this.signal.throwIfAborted();
+      await work(item);
+      await this.saveCursor(cursorOf(item));
+    }
+  }
+
+  /**
+   * Does the work and completes the job in one transaction, so both happen exactly once; `transaction` is the connection
+   * to do it on. False: it had been done already, and `work` was not called.
+   */
+  once(work: (transaction: Transaction) => Promise<void>): Promise<boolean> {
+    return this.#transaction(this.id, work, async (transaction) => {
+      const { store } = this.#services;
+      await store.completeTx(transaction, this.#attempt.holder, this.#attempt.actualWeight);
+      return () => (this.#attempt.completed = true);
+    });
+  }
+
+  /** As `step`, with its effect and its record in one transaction, so it happens exactly once. The job goes on. */
+  async stepOnce(name: string, work: (transaction: Transaction) => Promise<void>): Promise<boolean> {
+    this.#mustHold();
+    if (!(await this.#steps.begin(name))) return false;
+    return this.#transaction(`${this.id}/${name}`, work, async (transaction) => {
+      await this.#steps.end(name, undefined, (checkpoint) =>
+        this.#services.store.checkpointTx(transaction, this.#attempt.holder, checkpoint, this.#cursor),
+      );
+      return () => undefined;
+    });
+  }
+
+  /** Says how far the work has come, for people: 0 <= current <= total, message at most 512 bytes. */
+  async progress(current: number, total: number, message = ""): Promise<void> {
+    await this.#held(() =>
+      this.#services.store.writeJobProgress(this.#attempt.holder, { current, total, message: storable(message) }),
+    );
+  }
+
+  /** Writes something to be read while the job still runs; each call replaces the last. At most 32 MiB as JSON. */
+  async output(value: unknown): Promise<void> {
+    const bytes = Buffer.from(JSON.stringify(value), "utf8");
+    await this.#held(() => this.#services.store.writeJobOutput(this.#attempt.holder, { schemaVersion: 1, bytes }));
+  }
+
+  /** Ends the attempt: run again after `delay` (> 0). No attempt is spent. */
+  snooze(delay: Duration): Ending {
+    const delayMs = milliseconds(delay, "delay");
+    if (delayMs < 1) throw new RangeError("a snooze needs a delay of at least 1 ms");
+    return this.#end({ type: "snooze", delayMs });
+  }
+
+  /** Ends the attempt: not to be done, now or later. The job is archived with the reason. */
+  skip(reason?: string): Ending {
+    return this.#end({ type: "skip", ...(reason !== undefined && { error: storable(reason) }) });
+  }
+
+  /** Ends the attempt: the job is deleted without a trace. */
+  revoke(): Ending {
+    return this.#end({ type: "revoke" });
+  }
+
+  /** Ends the attempt: the job goes back to its place at once. No attempt is spent. */
+  release(): Ending {
+    return this.#end({ type: "rate_limited" });
+  }
+
+  /**
+   * Ends the attempt because a service said "not now": the rate classes of the job are paused for `delay` in the whole
+   * fleet and the job keeps its place. One without a rate class is snoozed. No attempt is spent.
+   */
+  async rateLimited(delay: Duration): Promise<Ending> {
+    const delayMs = milliseconds(delay, "delay");
+    const classes = this.#attempt.claim.rateClasses ?? [];
+    if (classes.length === 0) return this.snooze(Math.max(1, delayMs));
+    for (const name of classes) await this.#services.store.deferRateClass(name, delayMs);
+    return this.#end({ type: "rate_limited" });
+  }
+
+  /** Makes sure that the lease lasts for `duration` from now, for work that blocks the event loop. */
+  async extendLease(duration: Duration): Promise<void> {
+    const leaseMs = milliseconds(duration, "duration");
+    const sentAt = monotonicMs();
+    this.#mustHold();
+    const lost = await this.#services.store.renew([this.#attempt.holder], leaseMs);
+    if (lost.length > 0) return this.#services.lose(this.#attempt);
+    this.#attempt.leaseEndsAt = sentAt + leaseMs;
+  }
+
+  /** What the attempt has really cost of its rate classes; 0: nothing. Settled with the attempt. */
+  actualWeight(weight: number): void {
+    if (!Number.isInteger(weight) || weight < 0) throw new RangeError(`a weight is a whole number >= 0, not ${weight}`);
+    this.#attempt.actualWeight = weight;
+  }
+
+  /** @internal Called when the handler has returned. */
+  finish(): void {
+    this.#steps.finish();
+  }
+
+  #end(outcome: Outcome): Ending {
+    this.#attempt.wish = outcome;
+    return new Ending(outcome);
+  }
+
+  #mustHold(): void {
+    if (this.#attempt.over) throw new LeaseLostError(this.id);
+  }
+
+  /** A write as holder: when it is refused, the lease is lost. */
+  async #held<T>(write: () => Promise<T>): Promise<T> {
+    this.#mustHold();
+    try {
+      return await write();
+    } catch (error) {
+      if (!this.#services.isRejected(error)) throw error;
+      return this.#services.lose(this.#attempt);
+    }
+  }
+
+  #transaction(
+    effect: string,
+    work: (transaction: Transaction) => Promise<void>,
+    conclude: (transaction: Transaction) => Promise<() => void>,
+  ): Promise<boolean> {
+    this.#mustHold();
+    const { store, transactions } = this.#services;
+    // Never more at a time than leave the runtime its own connections.
+    return transactions.run(() =>
+      this.#held(async () => {
+        const transaction = await store.begin();
+        try {
+          if (!(await store.claimEffect(transaction, effect))) {
+            await transaction.rollback();
+            return false;
+          }
+          await work(transaction);
+          const concluded = await conclude(transaction);
+          await transaction.commit();
+          concluded();
+          return true;
+        } catch (error) {
+          await transaction.rollback().catch(() => undefined);
+          throw error;
+        }
+      }),
+    );
+  }
+}
+
+function historyLogger(attempt: Attempt, logger: Logger): Logger {
+  const { job } = attempt;
+  const at =
+    (level: "debug" | "info" | "warn" | "error") =>
+    (message: string, fields?: LogFields): void => {
+      attempt.log(`${level}: ${message}${fields ? ` ${safeJson(fields)}` : ""}`);
+      logger[level](message, { jobId: job.id, kind: job.kind, attempt: job.attempt, ...fields });
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function safeJson(fields: LogFields): string {
+  try {
+    return JSON.stringify(fields, (_key, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+  } catch {
+    return "(fields without a JSON form)";
+  }
+}

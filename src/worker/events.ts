@@ -1,0 +1,58 @@
+import { EventEmitter } from "node:events";
+import type { Outcome } from "./outcome.js";
+
+/** The job that an event is about. */
+export interface JobRef {
+  readonly id: string;
+  readonly kind: string;
+  readonly queue: string;
+  readonly partitionKey: string;
+  readonly attempt: number;
+  readonly crashAttempt: number;
+}
+
+/** Each event of a worker, with what its listener gets. */
+export interface WorkerEvents {
+  "worker:started": [{ workerId: string }];
+  /** The first admission was answered: the worker is ready. */
+  "worker:ready": [{ workerId: string }];
+  "worker:stopped": [{ workerId: string; reason: StopReason }];
+  "worker:command": [{ workerId: string; command: string }];
+  /** The store can't be reached (false), or can again (true); once per change. */
+  "store:available": [{ available: boolean; error?: unknown }];
+  "job:started": [{ job: JobRef; waitedMs: number }];
+  /** The attempt has ended and that is durable. */
+  "job:settled": [{ job: JobRef; outcome: Outcome["type"]; state: string; durationMs: number; error?: string }];
+  /** It will not run again: archived or undecodable. */
+  "job:dead": [{ job: JobRef; state: string; error?: string }];
+  /** The lease is somebody else's, or the job was cancelled: the handler has been told to stop, and nothing is acked. */
+  "job:lost": [{ job: JobRef }];
+  /** The handler ignores that it should stop; its slot is free again and its lease will lapse. */
+  "job:stuck": [{ job: JobRef; runningMs: number; reason: string }];
+  /** No task of this worker has the kind; the job goes back for other workers. */
+  "job:unknown": [{ job: JobRef }];
+  "duty:failed": [{ duty: string; error: string }];
+}
+
+export type StopReason = "stop" | "terminate" | "restart" | "memory";
+
+/** An emitter whose listeners can't break the worker: what they throw is reported. */
+export class WorkerEmitter extends EventEmitter<WorkerEvents> {
+  readonly #failed: (error: unknown) => void;
+
+  constructor(failed: (error: unknown) => void) {
+    super();
+    this.#failed = failed;
+  }
+
+  tell<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name][0]): void {
+    for (const listener of this.rawListeners(name)) {
+      try {
+        const answer = Reflect.apply(listener, this, [event]) as unknown;
+        if (answer instanceof Promise) answer.catch(this.#failed);
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Availability } from "./availability.js";
+import type { Admission, Claim } from "./port.js";
+import { firstOf, jittered, monotonicMs, Notice, pause } from "./timing.js";
+
+export interface LoopOptions {
+  readonly admit: (capacity: number) => Promise<Admission>;
+  /** Push wake-ups; undefined: poll only. */
+  readonly wakeups:
+    | {
+        declareSleep(forMs: number): Promise<void>;
+        /** Resolves with the queue that has work, or null after `timeoutMs`. */
+        wait(timeoutMs: number): Promise<string | null>;
+      }
+    | undefined;
+  /** How many jobs may be claimed now. */
+  readonly freeSlots: () => number;
+  /** Told whenever `freeSlots` may have risen. */
+  readonly slotFreed: Notice;
+  readonly accept: (claims: readonly Claim[], leaseEndsAt: number) => void;
+  readonly availability: Availability;
+  readonly leaseMs: number;
+  /** The wait between two empty polls: doubled from `min` to `max`, in ms. */
+  readonly poll: { readonly min: number; readonly max: number };
+  readonly failed: (error: unknown) => void;
+}
+
+/** How long a declaration of sleep is to hold; the worker polls more often than that. */
+const sleepMs = 30_000;
+/** Waits after failed admissions, in ms. */
+const outage = { min: 250, max: 5000 };
+
+/**
+ * Claims jobs as slots become free, and sleeps while there is nothing to do: until the next job falls due, a wake-up, or
+ * the next poll.
+ */
+export class ClaimLoop {
+  readonly #options: LoopOptions;
+  readonly #changed = new Notice();
+  readonly #ended: Promise<void>;
+  #stopping = false;
+  #quiet = false;
+  #ready = false;
+  #polls = 0;
+  #emptyPolls = 0;
+  /** Until when the store knows that this worker sleeps, by the monotonic clock. */
+  #declaredUntil = 0;
+  /** Wake-ups in a row that brought nothing: somebody else was faster. */
+  #fruitless = 0;
+  /** Store time minus this machine's, in ms, as far as it is known. */
+  #clockOffset = 0;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#ended = this.#run();
+  }
+
+  get polls(): number {
+    return this.#polls;
+  }
+  get emptyPolls(): number {
+    return this.#emptyPolls;
+  }
+  /** An admission has been answered. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** Quiet: nothing new is claimed, what is held goes on. */
+  set quiet(quiet: boolean) {
+    this.#quiet = quiet;
+    this.#changed.notify();
+  }
+  get quiet(): boolean {
+    return this.#quiet;
+  }
+
+  /** Resolves when nothing more will be claimed; claims that were on their way have been accepted by then. */
+  stop(): Promise<void> {
+    this.#stopping = true;
+    this.#changed.notify();
+    return this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    const { freeSlots, slotFreed, availability, poll } = this.#options;
+    let delay = poll.min;
+    let outageDelay = outage.min;
+    while (!this.#stopping) {
+      const free = this.#quiet ? 0 : freeSlots();
+      if (free <= 0) {
+        await firstOf(
+          (signal) => slotFreed.next(signal),
+          (signal) => this.#changed.next(signal),
+        );
+        // Jobs that end in the same turn free their slots together.
+        await nextTurn();
+        continue;
+      }
+      let round: Round;
+      try {
+        round = await this.#claim(free);
+        outageDelay = outage.min;
+      } catch (error) {
+        availability.failed(error);
+        this.#options.failed(error);
+        this.#declaredUntil = 0;
+        await this.#idle(jittered(outageDelay));
+        outageDelay = Math.min(outageDelay * 2, outage.max);
+        continue;
+      }
+      if (round.claimed > 0) delay = poll.min;
+      if (!round.drained) continue;
+      await this.#sleep(this.#until(round.nextDueMs, jittered(delay)));
+      delay = Math.min(delay * 2, poll.max);
+    }
+  }
+
+  /** One admission, and where it left slots free a second one behind the declaration that this worker will sleep. */
+  async #claim(free: number): Promise<Round> {
+    const { wakeups } = this.#options;
+    const first = await this.#admit(free);
+    const claimed = first.claims.length;
+    const round = { claimed, drained: claimed === 0, nextDueMs: first.nextDueMs };
+    if (!wakeups || claimed >= free || this.#stopping || this.#quiet) return round;
+    // An admission that claims ends the declaration.
+    if (claimed > 0) this.#declaredUntil = 0;
+    else if (this.#declaredUntil > monotonicMs() + sleepMs / 2) return round;
+    await wakeups.declareSleep(sleepMs);
+    this.#declaredUntil = monotonicMs() + sleepMs;
+    const rest = this.#options.freeSlots();
+    if (rest <= 0 || this.#stopping || this.#quiet) return { ...round, drained: false };
+    const second = await this.#admit(rest);
+    if (second.claims.length > 0) this.#declaredUntil = 0;
+    return {
+      claimed: claimed + second.claims.length,
+      drained: second.claims.length === 0,
+      nextDueMs: second.nextDueMs,
+    };
+  }
+
+  async #admit(capacity: number): Promise<Admission> {
+    const { admit, accept, leaseMs, availability } = this.#options;
+    const sentAt = monotonicMs();
+    const admission = await admit(capacity);
+    this.#polls++;
+    this.#ready = true;
+    availability.succeeded();
+    const [claim] = admission.claims;
+    if (claim) {
+      this.#fruitless = 0;
+      this.#clockOffset = claim.expiresAtMs - leaseMs - Date.now();
+      accept(admission.claims, sentAt + leaseMs);
+    } else {
+      this.#emptyPolls++;
+    }
+    return admission;
+  }
+
+  /** The wait until a job falls due on the store's clock, or the next poll if that is earlier or the clocks disagree. */
+  #until(nextDueMs: number | null, pollMs: number): number {
+    if (nextDueMs === null) return pollMs;
+    const dueMs = nextDueMs - (Date.now() + this.#clockOffset);
+    return dueMs > 0 ? Math.min(dueMs + 1, pollMs) : pollMs;
+  }
+
+  async #sleep(delayMs: number): Promise<void> {
+    const { wakeups, failed } = this.#options;
+    if (!wakeups || this.#stopping) return this.#idle(delayMs);
+    let woken = false;
+    await firstOf(
+      async (signal) => {
+        try {
+          woken = (await wakeups.wait(delayMs)) !== null;
+        } catch (error) {
+          failed(error);
+          await pause(delayMs, signal);
+        }
+      },
+      (signal) => this.#changed.next(signal),
+    );
+    // In a fleet every sleeper hears of one job: those who came too late spread out.
+    if (woken) await this.#idle(Math.random() * Math.min(100, 10 * this.#fruitless++));
+  }
+
+  async #idle(delayMs: number): Promise<void> {
+    if (this.#stopping) return;
+    await firstOf(
+      (signal) => pause(delayMs, signal),
+      (signal) => this.#changed.next(signal),
+    );
+  }
+}
+
+interface Round {
+  readonly claimed: number;
+  /** The last admission brought nothing. */
+  readonly drained: boolean;
+  readonly nextDueMs: number | null;
+}

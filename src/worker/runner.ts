@@ -1,0 +1,191 @@
+import { milliseconds } from "../duration.js";
+import { decodePayload, type KnownTask, type TaskRegistry } from "../tasks/registry.js";
+import type { Attempt } from "./attempt.js";
+import { Batches } from "./batches.js";
+import { JobContext } from "./context.js";
+import type { ContextServices } from "./context-services.js";
+import { describeError } from "./describe-error.js";
+import type { WorkerEmitter } from "./events.js";
+import {
+  AttemptTimeoutError,
+  CheckpointStaleError,
+  DeadlineError,
+  Ending,
+  UndecodableError,
+  type Outcome,
+} from "./outcome.js";
+import { Semaphore } from "./semaphore.js";
+import { firstOf, monotonicMs, pause } from "./timing.js";
+
+/** Code around every handler; it calls `next` to go on, and may see or change what comes back. */
+export type WorkerMiddleware = (job: JobContext, next: () => Promise<unknown>) => Promise<unknown>;
+
+export interface RunnerOptions {
+  readonly registry: TaskRegistry;
+  readonly services: ContextServices;
+  readonly middleware: readonly WorkerMiddleware[];
+  readonly events: WorkerEmitter;
+  readonly leaseMs: number;
+  /** How long a handler that was told to stop may still hold its slot. */
+  readonly stuckGraceMs: number;
+  /** How long a job of an unknown kind waits for a worker that knows it. */
+  readonly unknownKindMs: number;
+}
+
+/** How long a job waits whose kind has its slots, and as many waiting, taken. */
+const crowdedMs = 1000;
+
+/** Runs attempts: finds the task, reads the payload, calls the handler within its limits, and says how it ended. */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #lines = new Map<KnownTask, { readonly semaphore: Semaphore; readonly limit: number; inside: number }>();
+  readonly #batches = new Map<KnownTask, Batches>();
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    for (const task of options.registry.tasks) {
+      if (task.concurrency !== undefined) {
+        const limit = Math.max(1, task.concurrency);
+        this.#lines.set(task, { semaphore: new Semaphore(limit), limit, inside: 0 });
+      }
+      if (task.batchHandler) this.#batches.set(task, new Batches(task));
+    }
+  }
+
+  /** Resolves with the outcome when the attempt's slot is free again; never rejects. */
+  async run(attempt: Attempt): Promise<Outcome> {
+    const { registry, events, unknownKindMs } = this.#options;
+    const task = registry.find(attempt.claim.kind);
+    if (!task?.handler && !task?.batchHandler) {
+      events.tell("job:unknown", { job: attempt.job });
+      return { type: "snooze", delayMs: unknownKindMs };
+    }
+    const line = this.#lines.get(task);
+    if (!line) return this.#within(attempt, task);
+    // One more may wait for each that runs; others of the kind must not take the slots of everybody.
+    if (line.inside >= 2 * line.limit) return { type: "snooze", delayMs: crowdedMs };
+    line.inside++;
+    try {
+      return await line.semaphore.run(() => this.#within(attempt, task));
+    } finally {
+      line.inside--;
+    }
+  }
+
+  /** The attempt within its timeout, its deadline, and the grace for handlers that do not stop. */
+  async #within(attempt: Attempt, task: KnownTask): Promise<Outcome> {
+    const { stuckGraceMs, events } = this.#options;
+    const { signal } = attempt.abort;
+    if (signal.aborted) return this.#forced(signal.reason, "");
+    const timers = this.#limits(attempt, task);
+    let outcome: Outcome | undefined;
+    await firstOf(
+      async () => {
+        outcome = await this.#call(attempt, task);
+      },
+      async (over) => {
+        await aborted(signal, over);
+        await pause(stuckGraceMs, over);
+      },
+    );
+    timers.abort();
+    if (outcome) return outcome;
+    const runningMs = Math.round(monotonicMs() - attempt.startedAt);
+    const reason = describeReason(signal.reason);
+    events.tell("job:stuck", { job: attempt.job, runningMs, reason });
+    return this.#forced(signal.reason, `; the handler did not stop within ${stuckGraceMs} ms`);
+  }
+
+  #limits(attempt: Attempt, task: KnownTask): AbortController {
+    const { claim, abort } = attempt;
+    const timers = new AbortController();
+    const after = (delayMs: number, reason: () => Error): void => {
+      void pause(delayMs, timers.signal).then(() => {
+        if (!timers.signal.aborted) abort.abort(reason());
+      });
+    };
+    const timeoutMs = claim.timeoutMs ?? (task.timeout === undefined ? undefined : milliseconds(task.timeout, "timeout"));
+    if (timeoutMs !== undefined) after(timeoutMs, () => new AttemptTimeoutError(timeoutMs));
+    if (claim.deadlineMs !== null) {
+      // The claim tells the store's time; this machine's clock is not asked.
+      const claimedAtMs = claim.expiresAtMs - this.#options.leaseMs;
+      after(claim.deadlineMs - claimedAtMs, () => new DeadlineError());
+    }
+    return timers;
+  }
+
+  /** Never rejects. */
+  async #call(attempt: Attempt, task: KnownTask): Promise<Outcome> {
+    const { signal } = attempt.abort;
+    const context = new JobContext(attempt, this.#options.services);
+    try {
+      const payload = await decodePayload(task, attempt.claim.payload, attempt.claim.schemaVersion);
+      const result = await this.#chain(context, async () => this.#handle(task, payload, context));
+      if (attempt.completed) return { type: "success" };
+      if (signal.aborted) return this.#forced(signal.reason, "");
+      if (result instanceof Ending) return result.outcome;
+      if (attempt.wish) return attempt.wish;
+      context.finish();
+      return succeeded(task, result);
+    } catch (error) {
+      if (attempt.completed) return { type: "success" };
+      if (signal.aborted) return this.#forced(signal.reason, "");
+      return this.#failed(task, attempt, error);
+    }
+  }
+
+  #handle(task: KnownTask, payload: unknown, context: JobContext): unknown {
+    const batches = this.#batches.get(task);
+    return batches ? batches.join(payload, context) : task.handler?.(payload, context);
+  }
+
+  #chain(context: JobContext, handler: () => Promise<unknown>): Promise<unknown> {
+    return this.#options.middleware.reduceRight((next, around) => async () => around(context, next), handler)();
+  }
+
+  #failed(task: KnownTask, attempt: Attempt, error: unknown): Outcome {
+    if (error instanceof Ending) return error.outcome;
+    const text = describeError(error);
+    if (error instanceof CheckpointStaleError) return { type: "checkpoint_stale", error: text };
+    if (error instanceof UndecodableError) return { type: "undecodable", error: text };
+    try {
+      if (task.isFailure?.(error) === false) return { type: "rate_limited" };
+      const delay = task.retryDelay?.(attempt.claim.attempt, error);
+      return { type: "retry", error: text, ...(delay !== undefined && { delayMs: milliseconds(delay, "retryDelay") }) };
+    } catch (policy) {
+      // The task's own rules failed; the error that they were asked about is what matters.
+      return { type: "retry", error: `${text}\nthe task's retry rules failed: ${describeError(policy)}` };
+    }
+  }
+
+  /** How an attempt ends that was told to stop. Where the lease is lost nobody will hear of it. */
+  #forced(reason: unknown, suffix: string): Outcome {
+    if (reason instanceof DeadlineError) return { type: "skip", error: reason.message + suffix };
+    if (reason instanceof AttemptTimeoutError) return { type: "retry", error: reason.message + suffix };
+    return { type: "rate_limited" };
+  }
+}
+
+function succeeded(task: KnownTask, result: unknown): Outcome {
+  if (result === undefined) return { type: "success" };
+  try {
+    return { type: "success", result: Buffer.from(task.codec.encode(result)), resultVersion: task.version };
+  } catch (error) {
+    return { type: "retry", error: `the result can't be stored: ${describeError(error)}` };
+  }
+}
+
+const describeReason = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
+
+function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      signal.removeEventListener("abort", done);
+      over.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done, { once: true });
+    over.addEventListener("abort", done, { once: true });
+  });
+}
