@@ -8,6 +8,7 @@ as $$
   select array[
     'reclaim_expired',
     'promote_due',
+    'tick_schedules',
     'expire_deadlines',
     'quarantine_sweep',
     'evict_retained',

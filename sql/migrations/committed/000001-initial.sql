@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:4687e4585e23f47b97387f684736afc585fca44a
+--! Hash: sha1:9a70b4afc13a0d7322dbceff9f246ebc97b88777
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -757,6 +757,110 @@ insert into :SCHEMA.transition (from_state, event, to_state, guard) values
   ('cancelled', 'operator_delete', 'deleted', ''),
   ('quarantined', 'operator_delete', 'deleted', ''),
   ('undecodable', 'operator_delete', 'deleted', '');
+
+create type :SCHEMA.schedule_rule as (
+  every_ms bigint,
+  zone text,
+  seconds integer[],
+  minutes integer[],
+  hours integer[],
+  days integer[],
+  months integer[],
+  weekdays integer[]
+);
+comment on type :SCHEMA.schedule_rule is
+  'What the spec of a schedule says: every_ms alone, or the values of each cron field; days and weekdays are '
+  'null for *, zone is null for UTC.';
+
+create type :SCHEMA.schedule_summary as (
+  id text,
+  spec text,
+  on_missed text,
+  backfill_limit integer,
+  grace_ms bigint,
+  paused boolean,
+  next_run_ms bigint,
+  last_enqueued_ms bigint,
+  missed_ticks bigint,
+  failures integer,
+  retry_at_ms bigint,
+  last_error text,
+  kind text,
+  payload bytea,
+  schema_version integer,
+  queue text,
+  partition_key text,
+  rate_classes text[],
+  priority integer,
+  weight integer,
+  max_attempts integer,
+  timeout_ms bigint,
+  retention_ms bigint,
+  headers jsonb,
+  tags text[],
+  sticky_worker text,
+  store_now_ms bigint
+);
+comment on type :SCHEMA.schedule_summary is
+  'A schedule as list_schedules and due_schedules show it, and when they looked.';
+
+create table :SCHEMA.schedule (
+  id text primary key,
+  spec text not null,
+  on_missed text not null check (on_missed in ('skip', 'run_once', 'backfill')),
+  backfill_limit integer not null check (backfill_limit >= 0),
+  grace_ms bigint not null check (grace_ms >= 1),
+  paused boolean not null,
+  next_run_ms bigint not null,
+  last_enqueued_ms bigint,
+  missed_ticks bigint not null default 0,
+  failures integer not null default 0,
+  retry_at_ms bigint not null default 0,
+  last_error text,
+  kind text not null,
+  payload bytea not null,
+  schema_version integer not null,
+  queue text not null,
+  partition_key text not null,
+  rate_classes text[],
+  priority integer not null,
+  weight integer not null,
+  max_attempts integer not null,
+  timeout_ms bigint,
+  retention_ms bigint,
+  headers jsonb,
+  tags text[],
+  sticky_worker text not null
+);
+create index schedule_due on :SCHEMA.schedule ((greatest(next_run_ms, retry_at_ms))) where not paused;
+comment on table :SCHEMA.schedule is
+  'Periodic work: when, and the job to enqueue. Instants are ms since the epoch. For people: the view '
+  'schedules.';
+comment on column :SCHEMA.schedule.next_run_ms is 'The next tick that nothing has been decided about yet.';
+comment on column :SCHEMA.schedule.missed_ticks is
+  'Ticks that came to no job, by whatever reason; schedule_event tells the last of them.';
+comment on column :SCHEMA.schedule.retry_at_ms is
+  'When a tick that was refused, or a spec that can''t be read, is tried again.';
+
+create table :SCHEMA.schedule_event (
+  no bigint generated always as identity primary key,
+  schedule_id text not null,
+  tick_ms bigint not null,
+  ticks bigint not null default 1,
+  job_id text,
+  outcome text not null check (outcome in ('enqueued', 'deduplicated', 'failed', 'skipped')),
+  reason text not null,
+  detail text,
+  at_ms bigint not null,
+  gone_at_ms bigint
+);
+create index schedule_event_schedule on :SCHEMA.schedule_event (schedule_id, no);
+create index schedule_event_gone on :SCHEMA.schedule_event (gone_at_ms) where gone_at_ms is not null;
+comment on table :SCHEMA.schedule_event is
+  'What became of ticks: the newest 100 events a schedule; they survive it for 30 days.';
+comment on column :SCHEMA.schedule_event.ticks is
+  'How many ticks, or tries of one tick, the event stands for; tick_ms is the first.';
+comment on column :SCHEMA.schedule_event.gone_at_ms is 'When the schedule was deleted.';
 
 create table :SCHEMA.schema_migration (
   version integer primary key,
@@ -4065,6 +4169,1203 @@ comment on function :SCHEMA.reconcile_charges is
   'charged: under the fence of the ack, so exactly once.';
 revoke all on function :SCHEMA.reconcile_charges from public;
 --! EndIncluded settle/reconcile_charges.sql
+--! Included schedule/zone_offset.sql
+create or replace function :SCHEMA.zone_offset(zone text, at_s bigint)
+returns bigint
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select extract(epoch from timezone(zone_offset.zone, to_timestamp(at_s::double precision)))::bigint - at_s;
+$$;
+comment on function :SCHEMA.zone_offset is
+  'By how many seconds the local time of a zone is ahead of UTC at an instant, in seconds since the epoch. '
+  'Does not look at the session''s TimeZone.';
+revoke all on function :SCHEMA.zone_offset from public;
+--! EndIncluded schedule/zone_offset.sql
+--! Included schedule/zone_change.sql
+create or replace function :SCHEMA.zone_change(zone text, from_s bigint, to_s bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before bigint := from_s;
+  v_after bigint := to_s;
+  v_middle bigint;
+  v_offset bigint := :SCHEMA.zone_offset(zone, to_s);
+begin
+  while v_after - v_before > 1 loop
+    v_middle := (v_before + v_after) / 2;
+    if :SCHEMA.zone_offset(zone, v_middle) = v_offset then
+      v_after := v_middle;
+    else
+      v_before := v_middle;
+    end if;
+  end loop;
+  return v_after;
+end;
+$$;
+comment on function :SCHEMA.zone_change is
+  'The first second at which a zone has the offset that it has at to_s, where its offset changes once '
+  'between the two instants.';
+revoke all on function :SCHEMA.zone_change from public;
+--! EndIncluded schedule/zone_change.sql
+--! Included schedule/fresh_local.sql
+create or replace function :SCHEMA.fresh_local(zone text, at_s bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_earlier_s bigint := at_s - 93600;
+  v_offset bigint;
+  v_earlier_offset bigint;
+begin
+  if zone is null then
+    return at_s;
+  end if;
+  v_offset := :SCHEMA.zone_offset(zone, at_s);
+  v_earlier_offset := :SCHEMA.zone_offset(zone, v_earlier_s);
+  if v_earlier_offset <= v_offset then
+    return at_s + v_offset;
+  end if;
+  -- The clocks have been put back: what they show was seen before, until they are past where they stood.
+  return greatest(at_s + v_offset, :SCHEMA.zone_change(zone, v_earlier_s, at_s) + v_earlier_offset);
+end;
+$$;
+comment on function :SCHEMA.fresh_local is
+  'The first local time, in seconds, that a clock of the zone shows for the first time at or after an '
+  'instant, in seconds since the epoch. No zone: UTC.';
+revoke all on function :SCHEMA.fresh_local from public;
+--! EndIncluded schedule/fresh_local.sql
+--! Included schedule/times_before.sql
+create or replace function :SCHEMA.times_before(rule :SCHEMA.schedule_rule, time_s integer)
+returns bigint
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select
+    (select count(*) from unnest(rule.hours) h where h < time_s / 3600)
+      * cardinality(rule.minutes) * cardinality(rule.seconds)
+    + case when time_s / 3600 = any (rule.hours) then
+        (select count(*) from unnest(rule.minutes) m where m < time_s / 60 % 60) * cardinality(rule.seconds)
+        + case when time_s / 60 % 60 = any (rule.minutes) then
+            (select count(*) from unnest(rule.seconds) s where s < time_s % 60)
+          else 0 end
+      else 0 end;
+$$;
+comment on function :SCHEMA.times_before is
+  'How many times of a cron rule a day has before time_s, in seconds since midnight.';
+revoke all on function :SCHEMA.times_before from public;
+--! EndIncluded schedule/times_before.sql
+--! Included schedule/count_local.sql
+create or replace function :SCHEMA.count_local(rule :SCHEMA.schedule_rule, from_s bigint, to_s bigint)
+returns bigint
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(sum(case
+      when d.day < b.last_day then :SCHEMA.times_before(rule, 86400)
+      else :SCHEMA.times_before(rule, b.last_time)
+    end - case when d.day > b.first_day then 0 else :SCHEMA.times_before(rule, b.first_time) end), 0)::bigint
+  from (
+    select from_s / 86400 as first_day, (from_s % 86400)::integer as first_time, to_s / 86400 as last_day,
+      (to_s % 86400)::integer as last_time) b
+  cross join lateral generate_series(b.first_day, b.last_day) d(day)
+  cross join lateral (select date '1970-01-01' + d.day::integer as date) c
+  where from_s < to_s
+    and extract(month from c.date)::integer = any (rule.months)
+    and (rule.days is null and rule.weekdays is null
+      or extract(day from c.date)::integer = any (rule.days)
+      or extract(dow from c.date)::integer = any (rule.weekdays));
+$$;
+comment on function :SCHEMA.count_local is
+  'How many local times from from_s on and before to_s a cron rule names, counted by days; in seconds since '
+  'the local epoch, not before it. Knows no time zones.';
+revoke all on function :SCHEMA.count_local from public;
+--! EndIncluded schedule/count_local.sql
+--! Included schedule/count_ticks.sql
+create or replace function :SCHEMA.count_ticks(rule :SCHEMA.schedule_rule, after_ms bigint, until_ms bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_stretch bigint := 14 * 86400;
+  v_at_s bigint := after_ms / 1000 + 1;
+  v_end_s bigint := until_ms / 1000 + 1;
+  v_seen_s bigint;
+  v_to_s bigint;
+  v_offset bigint;
+  v_ticks bigint := 0;
+begin
+  if until_ms <= after_ms then
+    return 0;
+  elsif rule.every_ms is not null then
+    return until_ms / rule.every_ms - after_ms / rule.every_ms;
+  elsif rule.zone is null then
+    return :SCHEMA.count_local(rule, v_at_s, v_end_s);
+  end if;
+  -- Stretch by stretch with the same offset; what the clocks show again is not counted again.
+  v_seen_s := :SCHEMA.fresh_local(rule.zone, v_at_s);
+  while v_at_s < v_end_s loop
+    v_to_s := least(v_at_s + c_stretch, v_end_s);
+    v_offset := :SCHEMA.zone_offset(rule.zone, v_at_s);
+    if :SCHEMA.zone_offset(rule.zone, v_to_s) <> v_offset then
+      v_to_s := :SCHEMA.zone_change(rule.zone, v_at_s, v_to_s);
+    end if;
+    v_ticks := v_ticks + :SCHEMA.count_local(rule, greatest(v_seen_s, v_at_s + v_offset), v_to_s + v_offset);
+    v_seen_s := greatest(v_seen_s, v_to_s + v_offset);
+    v_at_s := v_to_s;
+  end loop;
+  return v_ticks;
+end;
+$$;
+comment on function :SCHEMA.count_ticks is
+  'How many ticks a rule has after after_ms and until until_ms, both in ms since the epoch. The cost grows '
+  'with the days between, not with the ticks.';
+revoke all on function :SCHEMA.count_ticks from public;
+--! EndIncluded schedule/count_ticks.sql
+--! Included schedule/next_day.sql
+create or replace function :SCHEMA.next_day(rule :SCHEMA.schedule_rule, from_day date)
+returns date
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from_month integer := extract(year from from_day)::integer * 12 + extract(month
+    from from_day)::integer - 1;
+  v_first date;
+  v_day date;
+begin
+  -- The longest way is from one leap day to the next around 2100: eight years.
+  for v_month in v_from_month..v_from_month + 108 loop
+    continue when v_month % 12 + 1 <> all (rule.months);
+    v_first := make_date(v_month / 12, v_month % 12 + 1, 1);
+    select min(d.day) into v_day
+    from (
+      select v_first + n as day, n + 1 as day_of_month
+      from generate_series(0, make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first - 1) n) d
+    where d.day >= from_day
+      and (rule.days is null and rule.weekdays is null
+        or d.day_of_month = any (rule.days)
+        or (d.day - date '1970-01-04') % 7 = any (rule.weekdays));
+    if v_day is not null then
+      return v_day;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.next_day is
+  'The first day from from_day on that a cron rule names. Where day of month and day of week are both given, '
+  'one suffices.';
+revoke all on function :SCHEMA.next_day from public;
+--! EndIncluded schedule/next_day.sql
+--! Included schedule/next_local.sql
+create or replace function :SCHEMA.next_local(rule :SCHEMA.schedule_rule, from_s bigint)
+returns bigint
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_time integer := ((from_s % 86400) + 86400) % 86400;
+  v_today date := date '1970-01-01' + ((from_s - v_time) / 86400)::integer;
+  v_day date := :SCHEMA.next_day(rule, v_today);
+  v_hour integer;
+  v_minute integer;
+  v_second integer;
+begin
+  if v_day = v_today then
+    v_hour := v_time / 3600;
+    v_minute := v_time / 60 % 60;
+    if v_hour = any (rule.hours) then
+      if v_minute = any (rule.minutes) then
+        select min(s) into v_second from unnest(rule.seconds) s where s >= v_time % 60;
+      end if;
+      if v_second is null then
+        select min(m) into v_minute from unnest(rule.minutes) m where m > v_minute;
+        v_second := rule.seconds[1];
+      end if;
+    else
+      v_minute := null;
+    end if;
+    if v_minute is null then
+      select min(h) into v_hour from unnest(rule.hours) h where h > v_hour;
+      v_minute := rule.minutes[1];
+      v_second := rule.seconds[1];
+    end if;
+    if v_hour is null then
+      v_day := :SCHEMA.next_day(rule, v_today + 1);
+    end if;
+  end if;
+  if v_hour is null then
+    v_hour := rule.hours[1];
+    v_minute := rule.minutes[1];
+    v_second := rule.seconds[1];
+  end if;
+  return (v_day - date '1970-01-01') * 86400::bigint + v_hour * 3600 + v_minute * 60 + v_second;
+end;
+$$;
+comment on function :SCHEMA.next_local is
+  'The first local time from from_s on that a cron rule names; both in seconds since the local epoch. Knows '
+  'no time zones.';
+revoke all on function :SCHEMA.next_local from public;
+--! EndIncluded schedule/next_local.sql
+--! Included schedule/next_instant.sql
+create or replace function :SCHEMA.next_instant(rule :SCHEMA.schedule_rule, after_ms bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_far bigint := 93600;
+  v_local_s bigint;
+  v_before bigint;
+  v_after bigint;
+begin
+  if rule.every_ms is not null then
+    return (after_ms / rule.every_ms + 1) * rule.every_ms;
+  end if;
+  v_local_s := :SCHEMA.fresh_local(rule.zone, after_ms / 1000 + 1);
+  -- Each round but the last meets a time that the clocks leave out.
+  for v_round in 1..50 loop
+    v_local_s := :SCHEMA.next_local(rule, v_local_s);
+    if v_local_s is null or rule.zone is null then
+      return v_local_s * 1000;
+    end if;
+    -- A zone is at most 14 hours off, so these are the offsets well before and well after; the earlier one
+    -- first, because a time that occurs twice fires at its first occurrence.
+    v_before := :SCHEMA.zone_offset(rule.zone, v_local_s - c_far);
+    if :SCHEMA.zone_offset(rule.zone, v_local_s - v_before) = v_before then
+      return (v_local_s - v_before) * 1000;
+    end if;
+    v_after := :SCHEMA.zone_offset(rule.zone, v_local_s + c_far);
+    if :SCHEMA.zone_offset(rule.zone, v_local_s - v_after) = v_after then
+      return (v_local_s - v_after) * 1000;
+    end if;
+    v_local_s := greatest(v_local_s + 1,
+      :SCHEMA.zone_change(rule.zone, v_local_s - c_far, v_local_s + c_far) + v_after);
+  end loop;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.next_instant is
+  'The first instant after after_ms, in ms since the epoch, that a rule names. Local times that do not exist '
+  'are left out; those that occur twice count at the first.';
+revoke all on function :SCHEMA.next_instant from public;
+--! EndIncluded schedule/next_instant.sql
+--! Included schedule/first_ticks.sql
+create or replace function :SCHEMA.first_ticks(rule :SCHEMA.schedule_rule, after_ms bigint, until_ms bigint,
+  most integer)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tick_ms bigint := after_ms;
+  v_ticks bigint[] := '{}';
+begin
+  while cardinality(v_ticks) < most loop
+    v_tick_ms := :SCHEMA.next_instant(rule, v_tick_ms);
+    exit when v_tick_ms is null or v_tick_ms > until_ms;
+    v_ticks := v_ticks || v_tick_ms;
+  end loop;
+  return v_ticks;
+end;
+$$;
+comment on function :SCHEMA.first_ticks is
+  'The first ticks of a rule after after_ms and until until_ms, at most so many; in ms since the epoch.';
+revoke all on function :SCHEMA.first_ticks from public;
+--! EndIncluded schedule/first_ticks.sql
+--! Included schedule/newest_ticks.sql
+create or replace function :SCHEMA.newest_ticks(
+  rule :SCHEMA.schedule_rule, after_ms bigint, until_ms bigint, most integer
+)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from_ms bigint := after_ms;
+  v_to_ms bigint := until_ms;
+  v_middle_ms bigint;
+begin
+  if rule.every_ms is not null then
+    v_from_ms := greatest(after_ms, (until_ms / rule.every_ms - most) * rule.every_ms);
+  elsif :SCHEMA.count_ticks(rule, after_ms, until_ms) > most then
+    -- Cron ticks are at least a second apart, so a second tells how many there are from exactly one place on.
+    while v_to_ms - v_from_ms > 1000 loop
+      v_middle_ms := (v_from_ms + v_to_ms) / 2;
+      if :SCHEMA.count_ticks(rule, v_middle_ms, until_ms) >= most then
+        v_from_ms := v_middle_ms;
+      else
+        v_to_ms := v_middle_ms;
+      end if;
+    end loop;
+  end if;
+  return :SCHEMA.first_ticks(rule, v_from_ms, until_ms, most);
+end;
+$$;
+comment on function :SCHEMA.newest_ticks is
+  'The newest ticks of a rule after after_ms and until until_ms, at most so many, oldest first; in ms since '
+  'the epoch.';
+revoke all on function :SCHEMA.newest_ticks from public;
+--! EndIncluded schedule/newest_ticks.sql
+--! Included schedule/read_cron_field.sql
+create or replace function :SCHEMA.read_cron_field(
+  name text, value text, least_value integer, greatest_value integer, names text[] default null
+)
+returns integer[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_weekday boolean := name = 'day of week';
+  v_most integer := case when c_weekday then 7 else greatest_value end;
+  v_item text;
+  v_parts text[];
+  v_from integer;
+  v_to integer;
+  v_step integer;
+  v_values integer[] := '{}';
+begin
+  foreach v_item in array string_to_array(lower(value), ',') loop
+    v_parts := regexp_match(v_item, '^(\*|\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?(?:/(\d{1,2}))?$');
+    v_step := coalesce(v_parts[3]::integer, 1);
+    if v_parts[1] = '*' and v_parts[2] is null then
+      v_from := least_value;
+      v_to := greatest_value;
+    else
+      v_from := case when v_parts[1] ~ '^\d' then v_parts[1]::integer
+        else array_position(names, v_parts[1]) + least_value - 1 end;
+      v_to := case
+        when v_parts[2] ~ '^\d' then v_parts[2]::integer
+        when v_parts[2] is not null then array_position(names, v_parts[2]) + least_value - 1
+        when v_parts[3] is not null then greatest_value
+        else v_from
+      end;
+    end if;
+    if v_from is null or v_to is null or v_from < least_value or v_from > v_most or v_to > v_most
+      or v_to < v_from and not c_weekday or v_step not between 1 and greatest_value - least_value + 1
+    then
+      perform :SCHEMA.raise_invalid('spec', 'has a bad ' || name || ': ' || :SCHEMA.cut_text(value, 40),
+        least_value || '..' || v_most
+        || case when names is null then '' else ' or ' || names[1] || '..' || names[cardinality(names)] end
+        || ', *, lists, ranges and steps');
+    end if;
+    if v_to < v_from then
+      v_to := v_to + 7;
+    end if;
+    v_values := v_values || array(select v from generate_series(v_from, v_to, v_step) v);
+  end loop;
+  return array(select distinct case when c_weekday then v % 7 else v end from unnest(v_values) v order by 1);
+end;
+$$;
+comment on function :SCHEMA.read_cron_field is
+  'The values that a field of a cron spec names, sorted. Days of the week are 0..6 with 7 for Sunday too, '
+  'and their ranges may go over the end of the week. Raises HR007.';
+revoke all on function :SCHEMA.read_cron_field from public;
+--! EndIncluded schedule/read_cron_field.sql
+--! Included schedule/check_zone.sql
+create or replace function :SCHEMA.check_zone(zone text)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- A word without a slash may be an abbreviation, which sessions read differently; a name with digits behind
+  -- a sign may be a POSIX rule, which any typing error can be.
+  if zone in ('UTC', 'GMT') then
+    return null;
+  elsif octet_length(zone) <= 64 and (zone ~ '^[A-Z][A-Za-z]*(/[A-Z][A-Za-z_-]*)+$'
+    or zone ~ '^Etc/GMT([+-]0|0|\+[1-9]|\+1[0-2]|-[1-9]|-1[0-4])$')
+  then
+    perform :SCHEMA.zone_offset(zone, 0);
+    return zone;
+  end if;
+  perform :SCHEMA.raise_invalid('spec', 'has an unknown time zone: ' || :SCHEMA.cut_text(zone, 64),
+    'UTC, or a name like Europe/Berlin');
+exception when invalid_parameter_value then
+  perform :SCHEMA.raise_invalid('spec', 'has an unknown time zone: ' || zone,
+    'UTC, or a name like Europe/Berlin');
+end;
+$$;
+comment on function :SCHEMA.check_zone is
+  'The name of an IANA time zone as it is, null for UTC; raises HR007 for anything else. Abbreviations and '
+  'POSIX rules are no names.';
+revoke all on function :SCHEMA.check_zone from public;
+--! EndIncluded schedule/check_zone.sql
+--! Included schedule/read_spec.sql
+create or replace function :SCHEMA.read_spec(spec text)
+returns :SCHEMA.schedule_rule
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_months text[] := array['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov',
+    'dec'];
+  c_weekdays text[] := array['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+  v_text text;
+  v_parts text[];
+  v_rule :SCHEMA.schedule_rule;
+begin
+  perform :SCHEMA.check_text('spec', spec, 1024);
+  v_text := regexp_replace(spec, '^\s+|\s+$', '', 'g');
+  v_parts := regexp_match(v_text, '^@every:(\d{1,18})$');
+  if v_parts is not null then
+    v_rule.every_ms := v_parts[1]::bigint;
+    perform :SCHEMA.check_duration('spec', v_rule.every_ms);
+    return v_rule;
+  end if;
+
+  v_parts := regexp_match(v_text, '^CRON_TZ=(\S*)\s+(\S.*)$');
+  if v_parts is not null then
+    v_text := v_parts[2];
+    v_rule.zone := :SCHEMA.check_zone(v_parts[1]);
+  end if;
+  v_text := case lower(v_text)
+    when '@hourly' then '0 * * * *'
+    when '@daily' then '0 0 * * *'
+    when '@midnight' then '0 0 * * *'
+    when '@weekly' then '0 0 * * 0'
+    when '@monthly' then '0 0 1 * *'
+    when '@yearly' then '0 0 1 1 *'
+    when '@annually' then '0 0 1 1 *'
+    else v_text
+  end;
+  v_parts := regexp_split_to_array(v_text, '\s+');
+  if cardinality(v_parts) = 5 then
+    v_parts := array['0'] || v_parts;
+  elsif cardinality(v_parts) <> 6 or left(v_text, 1) = '@' then
+    perform :SCHEMA.raise_invalid('spec', 'is neither cron nor a known word: ' || :SCHEMA.cut_text(spec, 80),
+      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily, @weekly, @monthly, @yearly');
+  end if;
+  v_rule.seconds := :SCHEMA.read_cron_field('second', v_parts[1], 0, 59);
+  v_rule.minutes := :SCHEMA.read_cron_field('minute', v_parts[2], 0, 59);
+  v_rule.hours := :SCHEMA.read_cron_field('hour', v_parts[3], 0, 23);
+  v_rule.months := :SCHEMA.read_cron_field('month', v_parts[5], 1, 12, c_months);
+  if v_parts[4] <> '*' then
+    v_rule.days := :SCHEMA.read_cron_field('day of month', v_parts[4], 1, 31);
+  end if;
+  if v_parts[6] <> '*' then
+    v_rule.weekdays := :SCHEMA.read_cron_field('day of week', v_parts[6], 0, 6, c_weekdays);
+  end if;
+  if v_rule.weekdays is null and v_rule.days[1] > (
+    select max(case when m = 2 then 29 when m in (4, 6, 9, 11) then 30 else 31 end)
+      from unnest(v_rule.months) m)
+  then
+    perform :SCHEMA.raise_invalid('spec', 'never fires: no such day in these months', 'a date that exists');
+  end if;
+  return v_rule;
+end;
+$$;
+comment on function :SCHEMA.read_spec is
+  'What a spec says, as sets of values. Raises HR007 for one that can''t be read or never fires.';
+revoke all on function :SCHEMA.read_spec from public;
+--! EndIncluded schedule/read_spec.sql
+--! Included schedule/next_tick.sql
+create or replace function :SCHEMA.next_tick(spec text, after_ms bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_next_ms bigint;
+begin
+  perform :SCHEMA.check_range('after_ms', after_ms, 0, 253402300799999);
+  v_next_ms := :SCHEMA.next_instant(:SCHEMA.read_spec(spec), after_ms);
+  if v_next_ms is null then
+    perform :SCHEMA.raise_invalid('spec', 'never fires', 'a time that exists');
+  end if;
+  return v_next_ms;
+end;
+$$;
+comment on function :SCHEMA.next_tick is
+  'The first tick of a spec strictly after an instant; both in ms since the epoch. A spec is cron with 5 '
+  'fields (minute, hour, day of month, month, day of week) or 6 (second first), with names, lists, ranges '
+  'and steps, in UTC or behind CRON_TZ=Zone; or @hourly, @daily, @midnight, @weekly, @monthly, @yearly, '
+  '@annually; or @every:<ms>, counted from the epoch. Local times that do not exist are skipped; those that '
+  'occur twice fire once, at the first. Errors: HR007.';
+revoke all on function :SCHEMA.next_tick from public;
+--! EndIncluded schedule/next_tick.sql
+--! Included schedule/schedule_job.sql
+create or replace function :SCHEMA.schedule_job(schedule :SCHEMA.schedule)
+returns jsonb
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+      'kind', schedule.kind,
+      'payload_base64', translate(encode(schedule.payload, 'base64'), E'\n', ''),
+      'schema_version', schedule.schema_version, 'queue', schedule.queue, 'partition_key',
+        schedule.partition_key,
+      'rate_classes', schedule.rate_classes, 'priority', schedule.priority, 'weight', schedule.weight,
+      'max_attempts', schedule.max_attempts, 'timeout_ms', schedule.timeout_ms, 'retention_ms',
+        schedule.retention_ms,
+      'tags', schedule.tags, 'sticky_worker', schedule.sticky_worker))
+    || jsonb_build_object('headers', schedule.headers);
+$$;
+comment on function :SCHEMA.schedule_job is 'The job of a schedule in the form that enqueue_many reads.';
+revoke all on function :SCHEMA.schedule_job from public;
+--! EndIncluded schedule/schedule_job.sql
+--! Included schedule/tick_job_id.sql
+create or replace function :SCHEMA.tick_job_id(schedule_id text, tick_ms bigint)
+returns text
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'sched-' || case
+      when octet_length(schedule_id) <= 200 then schedule_id
+      else encode(sha256(convert_to(schedule_id, 'UTF8')), 'hex')
+    end || '-' || tick_ms;
+$$;
+comment on function :SCHEMA.tick_job_id is
+  'The id of the job of a tick; an id that would be too long has a hash of the schedule''s id in it.';
+revoke all on function :SCHEMA.tick_job_id from public;
+--! EndIncluded schedule/tick_job_id.sql
+--! Included schedule/summarize_schedule.sql
+create or replace function :SCHEMA.summarize_schedule(schedule :SCHEMA.schedule, include_payload boolean)
+returns :SCHEMA.schedule_summary
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select cast(row(schedule.id, schedule.spec, schedule.on_missed, schedule.backfill_limit, schedule.grace_ms,
+    schedule.paused, schedule.next_run_ms, schedule.last_enqueued_ms, schedule.missed_ticks,
+      schedule.failures,
+    schedule.retry_at_ms, schedule.last_error, schedule.kind, case when include_payload
+      then schedule.payload end,
+    schedule.schema_version, schedule.queue, schedule.partition_key, schedule.rate_classes, schedule.priority,
+    schedule.weight, schedule.max_attempts, schedule.timeout_ms, schedule.retention_ms,
+    case when include_payload then schedule.headers end, schedule.tags, schedule.sticky_worker,
+      :SCHEMA.now_ms())
+    as :SCHEMA.schedule_summary);
+$$;
+comment on function :SCHEMA.summarize_schedule is
+  'A schedule as it is shown; payload and headers only where they are asked for.';
+revoke all on function :SCHEMA.summarize_schedule from public;
+--! EndIncluded schedule/summarize_schedule.sql
+--! Included schedule/note_schedule_event.sql
+create or replace function :SCHEMA.note_schedule_event(
+  schedule_id text, tick_ms bigint, ticks bigint, job_id text, outcome text, reason text, detail text
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_gone_at_ms bigint := case when not exists (
+    select from :SCHEMA.schedule s where s.id = note_schedule_event.schedule_id) then v_now end;
+  v_no bigint;
+begin
+  insert into :SCHEMA.schedule_event (schedule_id, tick_ms, ticks, job_id, outcome, reason, detail, at_ms,
+    gone_at_ms)
+  values (note_schedule_event.schedule_id, note_schedule_event.tick_ms, note_schedule_event.ticks,
+    note_schedule_event.job_id, note_schedule_event.outcome, note_schedule_event.reason,
+    :SCHEMA.cut_text(note_schedule_event.detail, 512), v_now, v_gone_at_ms)
+  returning no into v_no;
+  delete from :SCHEMA.schedule_event e
+  where e.schedule_id = note_schedule_event.schedule_id
+    and e.no <= (
+      select o.no from :SCHEMA.schedule_event o
+      where o.schedule_id = note_schedule_event.schedule_id
+      order by o.no desc offset 100 limit 1);
+  return v_no;
+end;
+$$;
+comment on function :SCHEMA.note_schedule_event is
+  'Appends to the history of a schedule and keeps the newest 100 events. Returns the event''s number.';
+revoke all on function :SCHEMA.note_schedule_event from public;
+--! EndIncluded schedule/note_schedule_event.sql
+--! Included schedule/note_missed.sql
+create or replace function :SCHEMA.note_missed(
+  schedule_id text, tick_ms bigint, ticks bigint, outcome text, reason text, detail text default null
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  -- The same trouble is told once a minute, so that it does not push the useful events out.
+  update :SCHEMA.schedule_event e
+  set ticks = e.ticks + note_missed.ticks, detail = :SCHEMA.cut_text(note_missed.detail, 512)
+  where e.no = (
+    select o.no
+    from (
+      select n.no, n.outcome, n.reason, n.at_ms from :SCHEMA.schedule_event n
+      where n.schedule_id = note_missed.schedule_id
+      order by n.no desc
+      limit 20) o
+    where o.outcome = note_missed.outcome and o.reason = note_missed.reason
+      and o.at_ms > :SCHEMA.now_ms() - 60000
+    limit 1);
+  if not found then
+    perform :SCHEMA.note_schedule_event(note_missed.schedule_id, note_missed.tick_ms, note_missed.ticks, null,
+      note_missed.outcome, note_missed.reason, note_missed.detail);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.note_missed is
+  'Notes that ticks came to no job, or a try at one: in the event that says the same and is less than a '
+  'minute old, else in a new one.';
+revoke all on function :SCHEMA.note_missed from public;
+--! EndIncluded schedule/note_missed.sql
+--! Included schedule/upsert_schedule.sql
+create or replace function :SCHEMA.upsert_schedule(
+  id text,
+  spec text,
+  kind text,
+  payload jsonb default '{}',
+  queue text default 'default',
+  partition_key text default '',
+  rate_class text default null,
+  rate_classes text[] default null,
+  priority integer default 0,
+  weight integer default 1,
+  max_attempts integer default 25,
+  timeout_ms bigint default null,
+  retention_ms bigint default null,
+  headers jsonb default null,
+  tags text[] default null,
+  sticky_worker text default null,
+  schema_version integer default 1,
+  on_missed text default 'skip',
+  backfill_limit integer default 1,
+  grace_ms bigint default 60000,
+  paused boolean default null,
+  payload_bytes bytea default null
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  v_rule :SCHEMA.schedule_rule;
+  v_job :SCHEMA.job_input;
+  v_old :SCHEMA.schedule;
+  v_now bigint;
+  v_next_ms bigint;
+begin
+  perform :SCHEMA.check_text('id', id, 255);
+  if on_missed is null or on_missed not in ('skip', 'run_once', 'backfill') then
+    perform :SCHEMA.raise_invalid('on_missed', 'is unknown', 'skip, run_once, backfill');
+  end if;
+  perform :SCHEMA.check_range('backfill_limit', backfill_limit, (on_missed = 'backfill')::integer, 1000);
+  perform :SCHEMA.check_duration('grace_ms', grace_ms);
+  v_rule := :SCHEMA.read_spec(spec);
+  v_job := (:SCHEMA.read_jobs(json_build_array(jsonb_strip_nulls(jsonb_build_object(
+    'kind', kind,
+    'payload_base64', translate(encode(coalesce(payload_bytes,
+      convert_to(coalesce(payload, 'null')::text, 'UTF8')), 'base64'), E'\n', ''),
+    'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
+    'priority', priority, 'weight', weight, 'max_attempts', max_attempts, 'timeout_ms', timeout_ms,
+    'retention_ms', retention_ms, 'tags', tags, 'sticky_worker', sticky_worker, 'schema_version',
+      schema_version))
+    || jsonb_build_object('headers', headers))))[1];
+  perform :SCHEMA.check_jobs(array[v_job]);
+
+  select s.* into v_old from :SCHEMA.schedule s where s.id = upsert_schedule.id for update;
+  v_now := :SCHEMA.now_ms();
+  v_next_ms := :SCHEMA.next_instant(v_rule, v_now);
+  if v_next_ms is null then
+    perform :SCHEMA.raise_invalid('spec', 'never fires', 'a time that exists');
+  end if;
+  insert into :SCHEMA.schedule as s (
+    id, spec, on_missed, backfill_limit, grace_ms, paused, next_run_ms, kind, payload, schema_version, queue,
+    partition_key, rate_classes, priority, weight, max_attempts, timeout_ms, retention_ms, headers, tags,
+      sticky_worker)
+  values (
+    id, spec, on_missed, backfill_limit, grace_ms, coalesce(paused, false), v_next_ms, v_job.kind,
+      v_job.payload,
+    v_job.schema_version, v_job.queue, v_job.partition_key, v_job.rate_classes, v_job.priority, v_job.weight,
+    v_job.max_attempts, v_job.timeout_ms, v_job.retention_ms, v_job.headers, v_job.tags, v_job.sticky_worker)
+  on conflict on constraint schedule_pkey do update
+  set spec = excluded.spec, on_missed = excluded.on_missed, backfill_limit = excluded.backfill_limit,
+    grace_ms = excluded.grace_ms, paused = coalesce(upsert_schedule.paused, s.paused),
+    next_run_ms = case when s.spec = excluded.spec then s.next_run_ms else excluded.next_run_ms end,
+    failures = 0, retry_at_ms = 0, last_error = null, kind = excluded.kind, payload = excluded.payload,
+    schema_version = excluded.schema_version, queue = excluded.queue, partition_key = excluded.partition_key,
+    rate_classes = excluded.rate_classes, priority = excluded.priority, weight = excluded.weight,
+    max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms,
+      retention_ms = excluded.retention_ms,
+    headers = excluded.headers, tags = excluded.tags, sticky_worker = excluded.sticky_worker
+  returning s.next_run_ms into v_next_ms;
+  if v_old.id is not null then
+    if v_old.spec <> spec and v_old.next_run_ms <= v_now then
+      perform :SCHEMA.note_missed(id, v_old.next_run_ms, 1, 'skipped', 'spec_changed');
+      update :SCHEMA.schedule s set missed_ticks = s.missed_ticks + 1 where s.id = upsert_schedule.id;
+    end if;
+  else
+    update :SCHEMA.schedule_event e
+    set gone_at_ms = null
+    where e.schedule_id = upsert_schedule.id and e.gone_at_ms is not null;
+  end if;
+  return v_next_ms;
+end;
+$$;
+comment on function :SCHEMA.upsert_schedule is
+  'Makes a schedule or changes it, and returns its next tick in ms since the epoch. It never fires a tick by '
+  'itself. With the same spec the next tick stays, also one that is due; paused stays too unless it is '
+  'given. on_missed says what becomes of ticks noticed grace_ms late or later: skip drops them, run_once '
+  'fires the newest, backfill the newest backfill_limit. The job has the limits of enqueue; payload_bytes '
+  'stands in for payload. Errors: HR007.';
+revoke all on function :SCHEMA.upsert_schedule from public;
+--! EndIncluded schedule/upsert_schedule.sql
+--! Included schedule/set_schedule_paused.sql
+create or replace function :SCHEMA.set_schedule_paused(id text, paused boolean)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', set_schedule_paused.id, 255);
+  if set_schedule_paused.paused is null then
+    perform :SCHEMA.raise_invalid('paused', 'must be given', 'true, false');
+  end if;
+  update :SCHEMA.schedule s set paused = set_schedule_paused.paused where s.id = set_schedule_paused.id;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'no such schedule',
+      jsonb_build_object('what', 'schedule', 'id', set_schedule_paused.id));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.set_schedule_paused is
+  'Pauses a schedule or lets it go on. What becomes of the ticks of a pause is up to on_missed, as after any '
+  'gap. Errors: HR006, HR007.';
+revoke all on function :SCHEMA.set_schedule_paused from public;
+--! EndIncluded schedule/set_schedule_paused.sql
+--! Included schedule/delete_schedule.sql
+create or replace function :SCHEMA.delete_schedule(id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', delete_schedule.id, 255);
+  delete from :SCHEMA.schedule s where s.id = delete_schedule.id;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'no such schedule',
+      jsonb_build_object('what', 'schedule', 'id', delete_schedule.id));
+  end if;
+  update :SCHEMA.schedule_event e set gone_at_ms = :SCHEMA.now_ms() where e.schedule_id = delete_schedule.id;
+end;
+$$;
+comment on function :SCHEMA.delete_schedule is
+  'Deletes a schedule. Jobs that it has enqueued stay; its events stay for 30 days. Errors: HR006, HR007.';
+revoke all on function :SCHEMA.delete_schedule from public;
+--! EndIncluded schedule/delete_schedule.sql
+--! Included schedule/list_schedules.sql
+create or replace function :SCHEMA.list_schedules(include_payload boolean default false)
+returns setof :SCHEMA.schedule_summary
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select r.*
+  from :SCHEMA.schedule s
+  cross join lateral :SCHEMA.summarize_schedule(s, coalesce(include_payload, false)) r
+  order by s.id collate "C"
+  limit 10000;
+$$;
+comment on function :SCHEMA.list_schedules is
+  'All schedules in order of id, at most 10,000; payload and headers only where they are asked for. Instants '
+  'in ms since the epoch.';
+revoke all on function :SCHEMA.list_schedules from public;
+--! EndIncluded schedule/list_schedules.sql
+--! Included schedule/due_schedules.sql
+create or replace function :SCHEMA.due_schedules(max_rows integer default 50)
+returns setof :SCHEMA.schedule_summary
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 10000);
+  return query
+    select r.*
+    from (
+      select s from :SCHEMA.schedule s
+      where not s.paused and greatest(s.next_run_ms, s.retry_at_ms) <= v_now
+      order by greatest(s.next_run_ms, s.retry_at_ms)
+      limit max_rows) d
+    cross join lateral :SCHEMA.summarize_schedule(d.s, true) r;
+end;
+$$;
+comment on function :SCHEMA.due_schedules is
+  'Schedules whose next tick has come, the longest due first, with the store''s clock in store_now_ms. Only '
+  'for schedulers of your own, together with advance_schedule: tick_schedules does all of it. Errors: HR007.';
+revoke all on function :SCHEMA.due_schedules from public;
+--! EndIncluded schedule/due_schedules.sql
+--! Included schedule/advance_schedule.sql
+create or replace function :SCHEMA.advance_schedule(id text, from_ms bigint, to_ms bigint)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', advance_schedule.id, 255);
+  perform :SCHEMA.check_range('from_ms', from_ms, 0, 315576000000000);
+  perform :SCHEMA.check_range('to_ms', to_ms, from_ms + 1, 315576000000001);
+  update :SCHEMA.schedule s
+  set next_run_ms = advance_schedule.to_ms, failures = 0, retry_at_ms = 0, last_error = null
+  where s.id = advance_schedule.id and s.next_run_ms = advance_schedule.from_ms;
+  return found;
+end;
+$$;
+comment on function :SCHEMA.advance_schedule is
+  'Moves the next tick of a schedule from from_ms to to_ms (ms since the epoch). False where it is no longer '
+  'from_ms: somebody else has moved it. Enqueues nothing. Errors: HR007.';
+revoke all on function :SCHEMA.advance_schedule from public;
+--! EndIncluded schedule/advance_schedule.sql
+--! Included schedule/record_schedule_event.sql
+create or replace function :SCHEMA.record_schedule_event(
+  schedule_id text, tick_ms bigint, outcome text, job_id text default null, reason text default ''
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_text('schedule_id', schedule_id, 255);
+  perform :SCHEMA.check_range('tick_ms', tick_ms, 0, 315576000000000);
+  if outcome is null or outcome not in ('enqueued', 'deduplicated', 'failed', 'skipped') then
+    perform :SCHEMA.raise_invalid('outcome', 'is unknown', 'enqueued, deduplicated, failed, skipped');
+  end if;
+  perform :SCHEMA.check_text('job_id', coalesce(job_id, ''), 255, true);
+  perform :SCHEMA.check_text('reason', coalesce(reason, ''), 64, true);
+  perform from :SCHEMA.schedule s where s.id = schedule_id for update;
+  return :SCHEMA.note_schedule_event(schedule_id, tick_ms, 1, nullif(job_id, ''), outcome,
+    coalesce(reason, ''), null);
+end;
+$$;
+comment on function :SCHEMA.record_schedule_event is
+  'Appends an event to the history of a schedule, of which the newest 100 are kept, and returns its number. '
+  'For schedulers of your own: tick_schedules records its events by itself. Errors: HR007.';
+revoke all on function :SCHEMA.record_schedule_event from public;
+--! EndIncluded schedule/record_schedule_event.sql
+--! Included schedule/list_schedule_events.sql
+create or replace function :SCHEMA.list_schedule_events(id text, before bigint default null,
+  max_rows integer default 50)
+returns table (
+  event_id bigint, schedule_id text, tick_ms bigint, ticks bigint, job_id text, outcome text, reason text,
+    detail text,
+  recorded_at_ms bigint
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', list_schedule_events.id, 255);
+  perform :SCHEMA.check_max_rows(max_rows, 100);
+  return query
+    select e.no, e.schedule_id, e.tick_ms, e.ticks, e.job_id, e.outcome, e.reason, e.detail, e.at_ms
+    from :SCHEMA.schedule_event e
+    where e.schedule_id = list_schedule_events.id and e.no < coalesce(list_schedule_events.before,
+      9223372036854775807)
+    order by e.no desc
+    limit max_rows;
+end;
+$$;
+comment on function :SCHEMA.list_schedule_events is
+  'What became of the ticks of a schedule, newest first, also after it was deleted; before is the event_id '
+  'to go on from, max_rows 1..100. ticks says how many ticks, or tries of one, an event stands for. Errors: '
+  'HR007.';
+revoke all on function :SCHEMA.list_schedule_events from public;
+--! EndIncluded schedule/list_schedule_events.sql
+--! Included schedule/due_ticks.sql
+create or replace function :SCHEMA.due_ticks(schedule :SCHEMA.schedule, rule :SCHEMA.schedule_rule,
+  at_ms bigint)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_most integer := 1000;
+  v_late_ms bigint := at_ms - schedule.grace_ms;
+begin
+  if schedule.next_run_ms > v_late_ms then
+    return :SCHEMA.first_ticks(rule, schedule.next_run_ms - 1, at_ms, c_most);
+  end if;
+  return case schedule.on_missed
+    when 'skip' then :SCHEMA.first_ticks(rule, v_late_ms, at_ms, c_most)
+    when 'run_once' then :SCHEMA.newest_ticks(rule, schedule.next_run_ms - 1, at_ms, 1)
+    else :SCHEMA.newest_ticks(rule, schedule.next_run_ms - 1, at_ms, greatest(schedule.backfill_limit, 1))
+  end;
+end;
+$$;
+comment on function :SCHEMA.due_ticks is
+  'The ticks that a schedule fires now, oldest first: all that have come since its next_run_ms, or, where '
+  'one of them is grace_ms late or later, those that on_missed leaves of them. At most 1000; the others have '
+  'their turn the next time.';
+revoke all on function :SCHEMA.due_ticks from public;
+--! EndIncluded schedule/due_ticks.sql
+--! Included schedule/fire_schedule.sql
+create or replace function :SCHEMA.fire_schedule(schedule :SCHEMA.schedule, rule :SCHEMA.schedule_rule,
+  at_ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ticks bigint[] := :SCHEMA.due_ticks(schedule, rule, at_ms);
+  v_job jsonb := :SCHEMA.schedule_job(schedule);
+  v_missed bigint := :SCHEMA.count_ticks(rule, schedule.next_run_ms - 1, coalesce(v_ticks[1] - 1, at_ms));
+  v_handled_ms bigint := coalesce(v_ticks[1] - 1, at_ms);
+  v_tick_ms bigint;
+  v_placed record;
+  v_fired bigint := 0;
+  v_blocked boolean := false;
+  v_error text;
+begin
+  if v_missed > 0 then
+    perform :SCHEMA.note_missed(schedule.id, schedule.next_run_ms, v_missed, 'skipped', 'missed');
+  end if;
+  foreach v_tick_ms in array v_ticks loop
+    select e.* into v_placed
+    from :SCHEMA.enqueue_many(json_build_array(v_job || jsonb_build_object(
+      'id', :SCHEMA.tick_job_id(schedule.id, v_tick_ms),
+      'periodic_schedule_id', schedule.id, 'periodic_tick_ms', v_tick_ms)), 'report') e;
+    if v_placed.disposition = 'inserted' then
+      perform :SCHEMA.note_schedule_event(schedule.id, v_tick_ms, 1, v_placed.id, 'enqueued', 'accepted',
+        null);
+      v_fired := v_fired + 1;
+      v_error := null;
+    elsif v_placed.disposition = 'replayed' then
+      perform :SCHEMA.note_schedule_event(schedule.id, v_tick_ms, 1, v_placed.id, 'deduplicated', 'replayed',
+        null);
+    else
+      v_blocked := v_placed.disposition = 'backpressure';
+      v_error := v_placed.disposition;
+      perform :SCHEMA.note_missed(schedule.id, v_tick_ms, 1,
+        case when v_placed.disposition = 'quarantined' then 'skipped' else 'failed' end, v_placed.disposition,
+        v_placed.detail::text);
+      exit when v_blocked;
+      v_missed := v_missed + 1;
+    end if;
+    v_handled_ms := v_tick_ms;
+  end loop;
+  update :SCHEMA.schedule s
+  set next_run_ms = case when v_blocked then v_tick_ms else :SCHEMA.next_instant(rule, v_handled_ms) end,
+    last_enqueued_ms = case when v_fired > 0 then at_ms else s.last_enqueued_ms end,
+    missed_ticks = s.missed_ticks + v_missed,
+    failures = case when v_blocked then least(s.failures, 1000) + 1 else 0 end,
+    retry_at_ms = case when v_blocked then at_ms + least(30000, 1000 << least(s.failures, 5)) else 0 end,
+    last_error = coalesce(v_error, case when v_fired = 0 then s.last_error end)
+  where s.id = schedule.id;
+  return v_fired;
+end;
+$$;
+comment on function :SCHEMA.fire_schedule is
+  'Enqueues the due ticks of a schedule, which the caller has locked, records them and moves its next tick. '
+  'A full queue leaves the tick to be tried again; other refusals use it up. Returns the number of jobs.';
+revoke all on function :SCHEMA.fire_schedule from public;
+--! EndIncluded schedule/fire_schedule.sql
+--! Included schedule/give_up_tick.sql
+create or replace function :SCHEMA.give_up_tick(
+  schedule :SCHEMA.schedule, rule :SCHEMA.schedule_rule, reason text, error text, at_ms bigint
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_retry boolean := reason <> 'invalid_request';
+  v_missed bigint := 0;
+begin
+  if not v_retry then
+    v_missed := :SCHEMA.count_ticks(rule, schedule.next_run_ms - 1, at_ms);
+  end if;
+  perform :SCHEMA.note_missed(schedule.id, schedule.next_run_ms, greatest(v_missed, 1), 'failed', reason,
+    error);
+  update :SCHEMA.schedule s
+  set next_run_ms = case when v_retry then s.next_run_ms else :SCHEMA.next_instant(rule, at_ms) end,
+    missed_ticks = s.missed_ticks + v_missed,
+    failures = case when v_retry then least(s.failures, 1000) + 1 else 0 end,
+    retry_at_ms = case when v_retry then at_ms + least(60000, 1000 << least(s.failures, 6)) else 0 end,
+    last_error = :SCHEMA.cut_text(give_up_tick.reason || ': ' || give_up_tick.error, 2048)
+  where s.id = schedule.id;
+end;
+$$;
+comment on function :SCHEMA.give_up_tick is
+  'Records why a schedule, which the caller has locked, could not fire. A job that enqueue refuses as '
+  'invalid uses its ticks up; a spec that can''t be read and other errors are tried again, after a minute at '
+  'the latest.';
+revoke all on function :SCHEMA.give_up_tick from public;
+--! EndIncluded schedule/give_up_tick.sql
+--! Included schedule/tick_schedules.sql
+create or replace function :SCHEMA.tick_schedules(max_rows integer default 50)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_schedule :SCHEMA.schedule;
+  v_rule :SCHEMA.schedule_rule;
+  v_now bigint := :SCHEMA.now_ms();
+  v_due :SCHEMA.schedule[];
+  v_reason text;
+  v_busy_queue text;
+  v_fired bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  v_due := array(
+    select s from :SCHEMA.schedule s
+    where not s.paused and greatest(s.next_run_ms, s.retry_at_ms) <= v_now
+    order by greatest(s.next_run_ms, s.retry_at_ms)
+    limit max_rows
+    for update skip locked);
+  v_now := :SCHEMA.now_ms();
+  -- By queue, because enqueue locks queues that have a limit, and everybody does so in this order.
+  for v_schedule in select * from unnest(v_due) d order by d.queue, d.id loop
+    continue when v_schedule.queue = v_busy_queue;
+    v_reason := 'invalid_spec';
+    begin
+      v_rule := :SCHEMA.read_spec(v_schedule.spec);
+      v_reason := 'invalid_request';
+      v_fired := v_fired + :SCHEMA.fire_schedule(v_schedule, v_rule, v_now);
+    exception
+      when sqlstate 'HR007' then
+        perform :SCHEMA.give_up_tick(v_schedule, v_rule, v_reason, sqlerrm, v_now);
+      when others then
+        -- Who waits for a queue's lock in vain once must not do so again for each schedule of that queue.
+        v_busy_queue := case when sqlstate = '55P03' then v_schedule.queue end;
+        perform :SCHEMA.give_up_tick(v_schedule, v_rule, 'store_error', sqlstate || ' ' || sqlerrm, v_now);
+    end;
+  end loop;
+  return v_fired;
+end;
+$$;
+comment on function :SCHEMA.tick_schedules is
+  'Fires the ticks that have come: for each due schedule it enqueues the jobs, records the events and moves '
+  'the next tick, all in one transaction, so a tick is fired once however many call this. What is wrong with '
+  'a schedule is told by its events and holds up no other. Returns the number of jobs. run_duties calls it. '
+  'Errors: HR007.';
+revoke all on function :SCHEMA.tick_schedules from public;
+--! EndIncluded schedule/tick_schedules.sql
+--! Included schedule/run_schedule_now.sql
+create or replace function :SCHEMA.run_schedule_now(id text, idempotency_key text default null)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_schedule :SCHEMA.schedule;
+  v_job jsonb;
+  v_placed record;
+begin
+  perform :SCHEMA.check_text('id', run_schedule_now.id, 255);
+  perform :SCHEMA.check_text('idempotency_key', coalesce(idempotency_key, ''), 255, true);
+  select s.* into v_schedule from :SCHEMA.schedule s where s.id = run_schedule_now.id;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'no such schedule',
+      jsonb_build_object('what', 'schedule', 'id', run_schedule_now.id));
+  end if;
+  v_job := :SCHEMA.schedule_job(v_schedule);
+  if idempotency_key <> '' then
+    v_job := v_job || jsonb_build_object('unique_scope', 'global', 'unique_window_ms', 86400000,
+      'unique_key_base64', encode(sha256(convert_to(jsonb_build_array('schedrun', run_schedule_now.id,
+        idempotency_key)::text, 'UTF8')), 'base64'));
+  end if;
+  select e.* into v_placed from :SCHEMA.enqueue_many(json_build_array(v_job), 'report') e;
+  if v_placed.disposition = 'duplicate' then
+    return v_placed.existing_id;
+  elsif v_placed.disposition <> 'inserted' then
+    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,
+      v_placed.existing_id, v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
+  end if;
+  perform :SCHEMA.note_schedule_event(v_schedule.id, :SCHEMA.now_ms(), 1, v_placed.id, 'enqueued', 'manual',
+    null);
+  return v_placed.id;
+end;
+$$;
+comment on function :SCHEMA.run_schedule_now is
+  'Enqueues the job of a schedule at once, also of a paused one, and returns its id; the next tick stays. '
+  'The same idempotency_key within a day returns the same id and enqueues nothing. Errors: HR003, HR004, '
+  'HR006, HR007.';
+revoke all on function :SCHEMA.run_schedule_now from public;
+--! EndIncluded schedule/run_schedule_now.sql
 --! Included sweep/claim_duty.sql
 create or replace function :SCHEMA.claim_duty(name text, holder text, lease_ms bigint)
 returns boolean
@@ -4251,6 +5552,11 @@ begin
     where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
+  delete from :SCHEMA.schedule_event e where e.no = any (array(
+    select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
+    order by o.gone_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
   get diagnostics v_rows = row_count;
   return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
@@ -4258,7 +5564,8 @@ end;
 $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
-  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of sweeps of 30 days, lines that stay empty.';
+  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of '
+  'sweeps of 30 days, events of schedules that were deleted 30 days ago, lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -4633,6 +5940,7 @@ as $$
   select array[
     'reclaim_expired',
     'promote_due',
+    'tick_schedules',
     'expire_deadlines',
     'quarantine_sweep',
     'evict_retained',
@@ -4675,6 +5983,7 @@ begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
         when 'promote_due' then :SCHEMA.promote_due(v_batch)
+        when 'tick_schedules' then :SCHEMA.tick_schedules(v_batch)
         when 'expire_deadlines' then :SCHEMA.expire_deadlines(v_batch)
         when 'quarantine_sweep' then :SCHEMA.quarantine_sweep(v_batch)
         when 'evict_retained' then :SCHEMA.evict_retained(v_batch)
@@ -7482,6 +8791,16 @@ select
 from :SCHEMA.job j
 left join :SCHEMA.lease l on l.lease_no = j.lease_no;
 comment on view :SCHEMA.jobs is 'Every job with its state and times, for people; no payloads.';
+
+create view :SCHEMA.schedules as
+select s.id, s.spec, s.kind, s.queue, s.partition_key, s.paused, s.on_missed, s.backfill_limit,
+  to_timestamp(s.next_run_ms / 1000.0) as next_run_at,
+  to_timestamp(s.last_enqueued_ms / 1000.0) as last_enqueued_at,
+  s.missed_ticks, s.failures,
+  to_timestamp(nullif(s.retry_at_ms, 0) / 1000.0) as retry_at,
+  s.last_error
+from :SCHEMA.schedule s;
+comment on view :SCHEMA.schedules is 'Periodic work and when it runs next, for people; no payloads.';
 
 create view :SCHEMA.workers as
 select w.worker_id, w.status, w.host, w.pid, w.queues, w.concurrency, w.inflight, w.polls, w.empty_polls,
