@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9a70b4afc13a0d7322dbceff9f246ebc97b88777
+--! Hash: sha1:bed9bf0ecce0d5c8e4ab289ae6bf8f6d08df6870
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3909,6 +3909,7 @@ as $$
 #variable_conflict use_column
 declare
   v_asked :SCHEMA.ack_input[];
+  v_leases bigint[];
   v_held bigint[];
   v_expires_ms bigint;
   v_partly record;
@@ -3917,16 +3918,23 @@ begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
   -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
-  perform from :SCHEMA.lease l
-  where l.lease_no in (
-    select j.lease_no from unnest(v_asked) a join :SCHEMA.job j on j.key = a.key and j.fence = a.fence)
-  order by l.lease_no
-  for update;
-  v_held := array(
-    select j.key
+  v_leases := array(
+    select distinct h.lease_no
     from unnest(v_asked) a
-    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+    cross join lateral (
+      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence and j.lease_no is not null offset 0) h);
+  perform from :SCHEMA.lease l where l.lease_no = any (v_leases) order by l.lease_no for update;
+  v_held := array(
+    select h.key
+    from unnest(v_asked) a
+    cross join lateral (
+      select j.key, j.lease_no
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+      offset 0) h
+    where exists (
+      select from :SCHEMA.lease l
+      where l.lease_no = h.lease_no and l.lease_no = any (v_leases) and l.lease_id = a.lease_id));
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
   for v_partly in
@@ -3935,9 +3943,11 @@ begin
       bool_and(j.key = any (v_held)) as whole
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
-    where l.lease_no in (select h.lease_no from :SCHEMA.job h where h.key = any (v_held))
+    cross join lateral (
+      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+    where l.lease_no = any (v_leases)
     group by l.lease_no
+    having bool_or(j.key = any (v_held))
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
@@ -3985,25 +3995,40 @@ declare
 begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
-    with gone as (
+    with held as materialized (
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
+      from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
+      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the table would
+      -- walk all that has ever been in it.
+      cross join lateral (
+        select j.ctid as tid, j.lease_no
+        from :SCHEMA.job j
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+          and (a.outcome = 'revoke' or j.retention_ms is null)
+        offset 0) h
+      cross join lateral (
+        select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+    ), gone as (
       delete from :SCHEMA.job j
-      using (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
-      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-        and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-        and (a.outcome = 'revoke' or j.retention_ms is null)
-      returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
-        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no,
-        l.queue is not null, j.weight, j.charged) as :SCHEMA.settled_job) as settled
+      using held h
+      where j.ctid = h.tid
+      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms, h.lease_no, h.own_lease,
+        j.weight, j.charged) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
     exit when cardinality(v_settled) = cardinality(acks);
     v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
     exit when cardinality(v_settled) = cardinality(acks);
-    -- Looked at again: while we waited for a row, renew may have given its job a lease row of its own.
+    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row, may have left
+    -- the job to its holder.
     v_left := array(
       select a from unnest(v_left) a
-      join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence
-      join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+      where exists (
+        select from :SCHEMA.job j
+        join :SCHEMA.lease l on l.lease_no = j.lease_no
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and l.lease_id = a.lease_id
+        offset 0));
     exit when v_left = '{}';
   end loop;
   if v_settled <> '{}' then
@@ -4035,38 +4060,44 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_moved :SCHEMA.settled_job[];
 begin
-  with moved as (
+  with held as materialized (
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      cast(case a.outcome
+        when 'success' then 'completed'
+        when 'retry' then case when h.attempt < h.max_attempts - 1 then 'retryable' else 'archived' end
+        when 'skip' then 'archived'
+        when 'snooze' then 'scheduled'
+        when 'rate_limited' then 'available'
+        else 'undecodable'
+      end as :SCHEMA.job_state) as state
+    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a
+    cross join lateral (
+      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+        and (a.outcome <> 'success' or j.retention_ms is not null)
+      offset 0) h
+    cross join lateral (
+      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+  ), moved as (
     update :SCHEMA.job j
-    set state = n.state,
-      attempt = case when a.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
+    set state = h.state,
+      attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
-        when n.state = 'retryable' then v_now + coalesce(a.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
-        when n.state = 'scheduled' then v_now + a.delay_ms
+        when h.state = 'retryable' then
+          v_now + coalesce(h.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+        when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,
-      finalized_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then v_now end,
-      evict_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then
+      finalized_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then v_now end,
+      evict_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then
         v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a, :SCHEMA.lease l,
-      lateral (
-        -- max_attempts is looked up here only to name the state; the row itself is checked below.
-        select o.key, o.claimed_at_ms, o.charged, cast(case a.outcome
-          when 'success' then 'completed'
-          when 'retry' then case when o.attempt < o.max_attempts - 1 then 'retryable' else 'archived' end
-          when 'skip' then 'archived'
-          when 'snooze' then 'scheduled'
-          when 'rate_limited' then 'available'
-          else 'undecodable'
-        end as :SCHEMA.job_state) as state
-        from :SCHEMA.job o
-        where o.key = a.key) n
-    where j.key = n.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-      and (a.outcome <> 'success' or j.retention_ms is not null)
-    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
-      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no, l.queue is not null,
-      j.weight, n.charged) as :SCHEMA.settled_job) as settled
+    from held h
+    where j.ctid = h.tid
+    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms, h.lease_no, h.own_lease,
+      j.weight, h.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
   return v_moved;
