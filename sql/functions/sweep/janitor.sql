@@ -46,6 +46,11 @@ begin
     where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
+  delete from :SCHEMA.schedule_event e where e.no = any (array(
+    select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
+    order by o.gone_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
   get diagnostics v_rows = row_count;
   return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
@@ -53,5 +58,6 @@ end;
 $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
-  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of sweeps of 30 days, lines that stay empty.';
+  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of '
+  'sweeps of 30 days, events of schedules that were deleted 30 days ago, lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;

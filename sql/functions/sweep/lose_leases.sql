@@ -36,6 +36,8 @@ begin
       crash_attempt = least(j.crash_attempt, 2147483646) + 1,
       scheduled_at_ms = v_now + :SCHEMA.backoff_ms(j.crash_attempt),
       finalized_at_ms = case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then null else v_now end,
+      quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
+        coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
     where j.key = any (keys) and j.state = 'running'
     returning j.*
