@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:bed9bf0ecce0d5c8e4ab289ae6bf8f6d08df6870
+--! Hash: sha1:8975a3a5604c94d3eb91977619be65acfab56478
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2007,6 +2007,12 @@ begin
     if json_typeof(v_job) <> 'object' then
       perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' is not an object', 'a list of objects');
     end if;
+    begin
+      perform v_job::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' can''t be read: ' || sqlerrm,
+        'send a payload that is opaque (with U+0000, say) as payload_base64');
+    end;
     foreach v_field in array c_bigints || c_integers loop
       v_value := (v_job -> v_field)::text;
       if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
@@ -2029,10 +2035,6 @@ begin
         perform :SCHEMA.raise_invalid(v_field, 'is not base64 (job ' || v_ord || ')', 'base64');
       end if;
     end loop;
-    if position('\u0000' in v_job::text) > 0 then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' has the character U+0000, which JSON text here can''t hold',
-        'send such a payload as payload_base64');
-    end if;
   end loop;
   perform :SCHEMA.raise_invalid('jobs', problem, 'see enqueue_many');
 end;
