@@ -75,12 +75,15 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     this.#events = new WorkerEmitter((error) =>
       this.#logger.error("a listener failed", { error: describeError(error) }),
     );
-    this.#availability = new Availability((available, error) => {
-      if (available) this.#logger.info("the store can be reached again");
-      else this.#logger.warn("the store can't be reached", { error: describeError(error) });
-      this.#events.tell("store:available", { available, ...(error !== undefined && { error }) });
-      this.#slotFreed.notify();
-    });
+    this.#availability = new Availability(
+      (available, error) => {
+        if (available) this.#logger.info("the store can be reached again");
+        else this.#logger.warn("the store can't be reached", { error: describeError(error) });
+        this.#events.tell("store:available", { available, ...(error !== undefined && { error }) });
+        this.#slotFreed.notify();
+      },
+      (error) => this.#logger.error("the store has failed", { error: describeError(error) }),
+    );
   }
 
   get workerId(): string {
@@ -129,8 +132,10 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     const transactions = new Semaphore(transactionBudget(this.#store.pool.options.max, this.#settings));
     this.#state = "running";
     this.#rooms = this.#build(transactions);
+    // The loop has begun before there was anything to ask for free slots.
+    this.#slotFreed.notify();
     this.#events.tell("worker:started", { workerId: this.workerId });
-    void this.#warnOfUnknownKinds();
+    this.#warnOfUnknownKinds();
     return Promise.resolve();
   }
 
@@ -218,10 +223,10 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       admit: (capacity) =>
         store.admit({ worker: workerId, queues, capacity, leaseMs, ...(quantum && { quantum }) }),
       wakeups:
-        wakeups && store.notifying
+        wakeups && waking(store)
           ? {
               declareSleep: (forMs) => store.declareSleep(workerId, queues, forMs),
-              wait: (timeoutMs) => store.waitWakeup(queues, timeoutMs),
+              wait: (timeoutMs) => waking(store)?.waitWakeup(queues, timeoutMs) ?? Promise.resolve(null),
             }
           : undefined,
       freeSlots: () => this.#freeSlots(),
@@ -418,13 +423,13 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   }
 
   /** Jobs that this worker would only put off. Their number is bounded, and the store may not be there yet. */
-  async #warnOfUnknownKinds(): Promise<void> {
+  #warnOfUnknownKinds(): void {
     this.#events.on("job:unknown", ({ job }) => {
       const count = this.#unknownKinds.get(job.kind) ?? 0;
       if (count === 0) this.#logger.warn("a job of an unknown kind is put off for other workers", { ...job });
       if (count > 0 || this.#unknownKinds.size < 1000) this.#unknownKinds.set(job.kind, count + 1);
     });
-    const kinds = await this.#store.distinctKinds(1000).catch(() => []);
+    const kinds: string[] = [];
     const unknown = kinds.filter((kind) => !this.#registry.find(kind));
     if (unknown.length > 0)
       this.#logger.warn("there are jobs that no task of this worker handles", { kinds: unknown });
@@ -451,4 +456,12 @@ function onAbort(signal: AbortSignal, over: AbortSignal): Promise<void> {
     signal.addEventListener("abort", done);
     over.addEventListener("abort", done);
   });
+}
+
+interface Waking {
+  waitWakeup(queues: readonly string[], timeoutMs: number): Promise<string | null>;
+}
+function waking(store: PgStore): Waking | undefined {
+  const some = store as Partial<Waking> & { notifying?: unknown };
+  return some.notifying ? (store as unknown as Waking) : undefined;
 }

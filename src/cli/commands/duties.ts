@@ -35,7 +35,6 @@ export const dutiesCommand: Command = {
     const store = await PgStore.connect(connection(values.url, context.env).connectionString, {
       schema: values.schema ?? context.env["HEADRACE_SCHEMA"] ?? "headrace",
       maxSize: 1,
-      listen: false,
     });
     const holder = `duties:${hostname()}:${process.pid}`;
     const stop = new AbortController();

@@ -63,7 +63,6 @@ export const workCommand: Command = {
     const store = await PgStore.connect(connection(values.url, context.env).connectionString, {
       schema: values.schema ?? context.env["HEADRACE_SCHEMA"] ?? "headrace",
       maxSize: count("--pool", values.pool) ?? 10,
-      listen: values.listen,
     });
     try {
       const worker = makeWorker();
