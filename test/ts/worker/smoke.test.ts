@@ -14,10 +14,8 @@ test("runs jobs", async () => {
   worker.on("job:settled", () => {
     if (ran === 500) void worker.stop();
   });
-  const begun = Date.now();
   await worker.start();
   await worker.stopped();
-  console.log(Date.now() - begun, worker.status());
   assert.is(ran, 500);
   await database.close();
 });
