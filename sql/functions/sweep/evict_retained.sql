@@ -23,8 +23,11 @@ begin
     limit max_rows
     for update skip locked);
   begin
-    return :SCHEMA.evict_jobs(v_keys);
+    v_gone := :SCHEMA.evict_jobs(v_keys);
+    perform :SCHEMA.clear_sweep_errors('evict_retained', v_keys);
+    return v_gone;
   exception when others then
+    v_gone := 0;
     foreach v_key in array v_keys loop
       begin
         v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);

@@ -32,7 +32,8 @@ begin
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.attempt a where a.no = any (array(
     select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j where j.key = o.job_key)
+    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
+      where j.key = o.job_key)
     order by o.finished_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
@@ -41,12 +42,36 @@ begin
     order by o.heartbeat_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
+  delete from :SCHEMA.operation p where p.operation_id = any (array(
+    select o.operation_id from :SCHEMA.operation o
+    where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
+    order by o.created_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
+    select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
+    where o.expires_at_ms <= v_now
+    order by o.expires_at_ms limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.duty d where d.name = any (array(
+    select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
+      skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
+    select o.sweep, o.subject from :SCHEMA.sweep_error o where o.at_ms < v_now - 7 * v_day
+    limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
   get diagnostics v_rows = row_count;
   return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
 end;
 $$;
 comment on function :SCHEMA.janitor is
-  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
-  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, lines that stay empty.';
+  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
+  'counts per minute, the history of jobs that are gone, finished operations and unused duties of 30 days; '
+  'archived jobs past their time; workers silent for a day; errors of sweeps of 7 days; what is stored about '
+  'queues idle for an hour; lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;

@@ -23,8 +23,11 @@ begin
     limit max_rows
     for update skip locked);
   begin
-    return :SCHEMA.promote_jobs(v_keys);
+    v_moved := :SCHEMA.promote_jobs(v_keys);
+    perform :SCHEMA.clear_sweep_errors('promote_due', v_keys);
+    return v_moved;
   exception when others then
+    v_moved := 0;
     foreach v_key in array v_keys loop
       begin
         v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);

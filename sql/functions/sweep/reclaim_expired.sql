@@ -34,6 +34,7 @@ begin
     for update of j skip locked);
   begin
     return query select * from :SCHEMA.lose_leases(v_keys);
+    perform :SCHEMA.clear_sweep_errors('reclaim_expired', v_keys);
   exception when others then
     -- One bad row must not hold up the others: one by one, and the one that fails is named.
     foreach v_key in array v_keys loop
