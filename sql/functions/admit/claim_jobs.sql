@@ -1,6 +1,4 @@
-create or replace function :SCHEMA.claim_jobs(
-  candidates :SCHEMA.candidate[], worker text, lease_id text, lease_ms bigint, at_ms bigint
-)
+create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text, lease_ms bigint)
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
@@ -9,24 +7,44 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
+  v_now bigint := :SCHEMA.now_ms();
+  v_leases bigint[];
   v_lease_no bigint;
-  v_places tid[] := array(select c.tid from unnest(candidates) c);
 begin
   insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, at_ms, at_ms + lease_ms, array(select c.key from unnest(candidates) c))
+  values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms,
+    array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}'))))
   returning lease_no into v_lease_no;
+  if pass.own_leases is null then
+    v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
+  else
+    with own as (
+      insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array[c.key]
+      from unnest(pass.chosen) c
+      where c.queue = any (pass.own_leases)
+      returning lease_no, keys[1] as key
+    )
+    select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
+    into v_leases
+    from unnest(pass.chosen) with ordinality c
+    left join own o on o.key = c.key;
+  end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
     with claimed as (
       update :SCHEMA.job j
-      set state = 'running', fence = j.fence + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
-      from unnest(v_places) with ordinality c(tid, n)
+      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
+        lease_no = c.lease_no, claimed_at_ms = v_now,
+        charged = case when j.rate_classes && pass.charging then
+          array(select n from unnest(j.rate_classes) n where n = any (pass.charging)) end
+      from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
         j.max_attempts, j.payload, j.schema_version, j.headers, j.fence, j.weight, j.rate_classes, j.timeout_ms,
@@ -34,7 +52,7 @@ begin
     )
     select coalesce(c.id, 'j' || lpad(to_hex(c.key), 16, '0')), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
       c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
-      at_ms + lease_ms,
+      v_now + lease_ms,
       case when c.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = c.key) end,
       case when c.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = c.key) end,
       c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms, c.scheduled_at_ms, null::jsonb,

@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], per_lane integer, taken bigint[])
+create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], taken bigint[])
 returns setof :SCHEMA.candidate
 language plpgsql
 volatile
@@ -15,24 +15,23 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
-      d.rate_classes, d.weight, d.deadline_ms,
-      row_number() over (
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes, d.weight,
+      d.deadline_ms, l.served_at_ms, row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
-      select j.ctid as tid, j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
-        j.deadline_ms
+      select j.ctid as tid, j.key, j.scheduled_at_ms, j.rate_classes, j.weight, j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
+        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+        and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
-      limit draw.per_lane
+      limit l.most
       for update skip locked) d;
 end;
 $$;
 comment on function :SCHEMA.draw is
-  'Locks up to per_lane available jobs at the head of each line, passing over those that another claim holds, and ranks them '
-  'within their partition by priority, due time and age.';
+  'Locks available jobs at the head of each line, as many as it is asked for, passing over those that another claim '
+  'holds, and ranks them within their partition by priority, due time and age.';
 revoke all on function :SCHEMA.draw from public;

@@ -32,7 +32,7 @@ begin
     order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
   select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms) as :SCHEMA.lane_start)
+      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
     order by l.served_at_ms, l.priority desc, l.no)
   into v_lanes
   from lanes l

@@ -41,7 +41,7 @@ begin
     'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
     'priority', priority, 'weight', weight,
-    'scheduled_at_ms', floor(extract(epoch from scheduled_at) * 1000)::bigint,
+    'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
     'delay_ms', :SCHEMA.interval_ms('delay', delay),
     'max_attempts', max_attempts, 'unique_key', unique_key,
     'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
@@ -50,7 +50,7 @@ begin
     'tags', tags,
     'retention_ms', :SCHEMA.interval_ms('retention', retention),
     'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
-    'deadline_ms', floor(extract(epoch from deadline) * 1000)::bigint,
+    'deadline_ms', :SCHEMA.instant_ms('deadline', deadline),
     'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then

@@ -87,10 +87,13 @@ begin
     end if;
 
     -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the loop; the
-    -- holder of the key may finish before it is locked here, and then the key is free again.
-    select * into v_holder from :SCHEMA.job j
-    where j.unique_key = job.unique_key and j.stage < 2
-    for update;
+    -- holder of the key may finish before it is read here, and then the key is free again.
+    if job.unique_replace is null and job.unique_debounce_ms is null then
+      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's commit.
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2;
+    else
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2 for update;
+    end if;
     if found then
       v_placed.key := v_holder.key;
       v_placed.existing_id := :SCHEMA.job_id(v_holder.key, v_holder.id);

@@ -19,7 +19,14 @@ begin
   where not exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.class_key = e.class_key and l.priority = e.priority and not l.dying);
+      and l.class_key = e.class_key and l.priority = e.priority and not l.dying
+      -- Where turns are taken, a line that was empty gets a second row, which brings it to the front.
+      and (l.served_at_ms = 0 or exists (
+        select from :SCHEMA.job j
+        where j.queue = e.queue and j.partition_key = e.partition_key and j.sticky_worker = e.sticky_worker
+          and j.class_key = e.class_key and j.priority = e.priority and j.stage = 1
+          and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
+          and (j.scheduled_at_ms, j.key) < (e.at_ms, e.key) and j.state = 'available')));
   insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
   select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
   from unnest(entries) e

@@ -25,6 +25,8 @@ begin
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
     delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
+    -- A place under a ceiling is free: whoever waits for it may sleep.
+    perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
   end if;
   if exists (select from unnest(acks) a where a.result is not null) then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
@@ -34,6 +36,9 @@ begin
     where s.state = 'completed' and a.result is not null
     on conflict (key) do update
       set result_schema_version = excluded.result_schema_version, result = excluded.result;
+  end if;
+  if exists (select from unnest(acks) a where a.actual_weight is not null) then
+    perform :SCHEMA.reconcile_charges(acks, settled);
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((

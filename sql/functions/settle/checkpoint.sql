@@ -9,6 +9,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_checkpoint jsonb;
   v_key bigint;
 begin
   if json_typeof(checkpoint.checkpoint) is distinct from 'object' then
@@ -18,9 +19,14 @@ begin
   elsif octet_length(checkpoint.cursor) > 1048576 then
     perform :SCHEMA.raise_invalid('cursor', 'is too long', 'at most 1048576 bytes');
   end if;
+  begin
+    v_checkpoint := checkpoint.checkpoint::jsonb;
+  exception when data_exception then
+    perform :SCHEMA.raise_invalid('checkpoint', sqlerrm, 'JSON without U+0000 and without numbers beyond all bounds');
+  end;
   v_key := :SCHEMA.hold(checkpoint.job_id, checkpoint.lease_id, checkpoint.fence);
   insert into :SCHEMA.job_extra as x (key, checkpoint, cursor)
-  values (v_key, checkpoint.checkpoint::jsonb, checkpoint.cursor)
+  values (v_key, v_checkpoint, checkpoint.cursor)
   on conflict (key) do update set checkpoint = excluded.checkpoint, cursor = excluded.cursor;
 end;
 $$;

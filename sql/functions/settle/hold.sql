@@ -10,14 +10,18 @@ as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
 begin
-  perform from :SCHEMA.job j
-  join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
-  where j.key = v_key and j.state = 'running' and j.fence = hold.fence
-  for update of j;
-  if not found then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_key;
+  -- Looked at again: while it waited for the row, renew may have given the job a lease row of its own.
+  for v_look in 1..3 loop
+    perform from :SCHEMA.job j
+    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
+    where j.key = v_key and j.state = 'running' and j.fence = hold.fence
+    for update of j;
+    if found then
+      return v_key;
+    end if;
+  end loop;
+  perform :SCHEMA.raise_rejected(job_id);
+  return null;
 end;
 $$;
 comment on function :SCHEMA.hold is

@@ -15,7 +15,7 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence,
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else least(s.attempt, 2147483646) + 1 end, s.fence,
     s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord

@@ -8,6 +8,9 @@ as $$
   select array[
     'reclaim_expired',
     'promote_due',
+    'tick_schedules',
+    'expire_deadlines',
+    'quarantine_sweep',
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',

@@ -11,6 +11,7 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
   v_key bigint;
   v_gone bigint := 0;
@@ -18,7 +19,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined'
+    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined' and j.key <> all (v_shelved)
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
@@ -31,7 +32,7 @@ begin
     foreach v_key in array v_keys loop
       begin
         v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('evict_retained', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
       end;

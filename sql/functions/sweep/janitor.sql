@@ -60,8 +60,13 @@ begin
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
-    select o.sweep, o.subject from :SCHEMA.sweep_error o where o.at_ms < v_now - 7 * v_day
-    limit max_rows for update skip locked);
+    select o.sweep, o.subject from :SCHEMA.sweep_error o
+    where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.schedule_event e where e.no = any (array(
+    select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
+    order by o.gone_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
@@ -71,7 +76,7 @@ end;
 $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
-  'counts per minute, the history of jobs that are gone, finished operations and unused duties of 30 days; '
-  'archived jobs past their time; workers silent for a day; errors of sweeps of 7 days; what is stored about '
-  'queues idle for an hour; lines that stay empty.';
+  'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of sweeps '
+  'and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a day; what '
+  'is stored about queues idle for an hour; lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;

@@ -15,16 +15,18 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
     'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
   where not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
-  set checkpoint = jsonb_set(x.checkpoint, array['crashes'], coalesce(x.checkpoint -> 'crashes', '{}')
-    || jsonb_build_object(x.checkpoint ->> 'in_progress',
-      coalesce((x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'])::integer, 0) + 1))
+  set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
+    -- What is there is the caller's; whatever it is, the job must get away from its dead worker.
+    case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
+    || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
+      substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
   where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
@@ -34,6 +36,8 @@ begin
       crash_attempt = least(j.crash_attempt, 2147483646) + 1,
       scheduled_at_ms = v_now + :SCHEMA.backoff_ms(j.crash_attempt),
       finalized_at_ms = case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then null else v_now end,
+      quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
+        coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
     where j.key = any (keys) and j.state = 'running'
     returning j.*

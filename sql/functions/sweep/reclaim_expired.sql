@@ -12,6 +12,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
   v_key bigint;
@@ -19,7 +20,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
     select l.lease_no from :SCHEMA.lease l
-    where l.expires_at_ms < v_now
+    where l.expires_at_ms < v_now and (v_shelved = '{}' or not l.keys <@ v_shelved)
     order by l.expires_at_ms
     limit max_rows
     for update skip locked);
@@ -28,7 +29,7 @@ begin
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
     join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.lease_no = any (v_leases)
+    where l.lease_no = any (v_leases) and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update of j skip locked);
@@ -40,7 +41,7 @@ begin
     foreach v_key in array v_keys loop
       begin
         return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('reclaim_expired', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
       end;

@@ -28,6 +28,9 @@ begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
         when 'promote_due' then :SCHEMA.promote_due(v_batch)
+        when 'tick_schedules' then :SCHEMA.tick_schedules(v_batch)
+        when 'expire_deadlines' then :SCHEMA.expire_deadlines(v_batch)
+        when 'quarantine_sweep' then :SCHEMA.quarantine_sweep(v_batch)
         when 'evict_retained' then :SCHEMA.evict_retained(v_batch)
         when 'roll_up_tallies' then :SCHEMA.roll_up_tallies(v_batch)
         when 'run_pending_operations' then :SCHEMA.run_pending_operations(least(v_batch, 10000))

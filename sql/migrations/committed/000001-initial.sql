@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:fa2ce54e5afdec2c607dbddba3762d15f8c44e08
+--! Hash: sha1:8a1af134615797731b6d68b87021ab9500d66898
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -65,6 +65,7 @@ create table :SCHEMA.job (
   periodic_tick_ms bigint,
   finalized_at_ms bigint,
   evict_at_ms bigint,
+  quarantined_as text,
   constraint job_running_has_lease check ((state = 'running') = (lease_no is not null)),
   constraint job_finalized check ((finalized_at_ms is not null) = (
     state in ('completed', 'archived', 'cancelled', 'quarantined', 'undecodable'))),
@@ -81,6 +82,7 @@ create index job_finished_kind on :SCHEMA.job (kind, key) where stage = 2;
 create index job_evict on :SCHEMA.job (evict_at_ms) where stage = 2 and evict_at_ms is not null;
 create unique index job_id on :SCHEMA.job (id) where id is not null;
 create unique index job_unique_key on :SCHEMA.job (unique_key) where unique_key is not null and stage < 2;
+create index job_quarantined on :SCHEMA.job (quarantined_as, key) where quarantined_as is not null;
 create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not null and stage < 2;
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
@@ -99,6 +101,7 @@ comment on column :SCHEMA.job.fingerprint is 'Only where the caller supplied one
 comment on column :SCHEMA.job.class_key is 'rate_classes as one text (class_key()): part of the line in which the job stands.';
 comment on column :SCHEMA.job.unique_key is 'Scoped key, held while the job is unfinished.';
 comment on column :SCHEMA.job.evict_at_ms is 'When a finished job may be evicted; null: never.';
+comment on column :SCHEMA.job.quarantined_as is 'The fingerprint under which it was quarantined.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
 comment on index :SCHEMA.job_due is 'What promote_due looks for.';
 
@@ -167,7 +170,8 @@ create type :SCHEMA.lane_start as (
   start_ms bigint,
   start_key bigint,
   tip_key bigint,
-  moved_at_ms bigint
+  moved_at_ms bigint,
+  most integer
 );
 comment on type :SCHEMA.lane_start is 'A line to draw from, and where to start in it.';
 
@@ -179,11 +183,10 @@ create type :SCHEMA.candidate as (
   partition_key text,
   priority integer,
   scheduled_at_ms bigint,
-  kind text,
-  fingerprint text,
   rate_classes text[],
   weight integer,
   deadline_ms bigint,
+  served_at_ms bigint,
   rank integer
 );
 comment on type :SCHEMA.candidate is 'A job that the gate has drawn and locked, with what its policies look at.';
@@ -410,8 +413,10 @@ create table :SCHEMA.quarantine (
   crash_count integer not null,
   quarantined_at_ms bigint not null,
   sample_payload bytea,
-  reason text not null
+  reason text not null,
+  swept_key bigint not null default 0
 );
+comment on column :SCHEMA.quarantine.swept_key is 'How far quarantine_sweep has looked through the jobs for it.';
 comment on table :SCHEMA.quarantine is 'Payloads that killed their workers; refused until an operator releases them.';
 
 create table :SCHEMA.throttle (
@@ -561,6 +566,41 @@ create table :SCHEMA.test_clock (
   offset_ms bigint not null
 );
 comment on table :SCHEMA.test_clock is 'Empty, except in tests: its row moves the clock of now_ms().';
+
+create type :SCHEMA.refusal as (queue text, reason text, n bigint);
+comment on type :SCHEMA.refusal is 'How many candidates of a queue the gate held back for a reason.';
+
+create type :SCHEMA.lane_choice as (lanes :SCHEMA.lane_start[], refusals :SCHEMA.refusal[], ready_ms bigint);
+comment on type :SCHEMA.lane_choice is 'The lines that can be served now, and what stands in the way of the others.';
+
+create type :SCHEMA.verdict as (
+  admitted :SCHEMA.candidate[],
+  refusals :SCHEMA.refusal[],
+  closed bigint[],
+  charging text[],
+  own_leases text[]
+);
+comment on type :SCHEMA.verdict is
+  'What the policies say of drawn jobs: who passes, which lines are closed, which classes are charged, which queues need a '
+  'lease for each job.';
+
+create type :SCHEMA.gate_pass as (
+  lanes :SCHEMA.lane_start[],
+  chosen :SCHEMA.candidate[],
+  refusals :SCHEMA.refusal[],
+  asked bigint[],
+  dry bigint[],
+  cut bigint[],
+  quantum integer,
+  crowded boolean,
+  partial boolean,
+  charging text[],
+  own_leases text[],
+  shares :SCHEMA.queue_share[],
+  ready_ms bigint
+);
+comment on type :SCHEMA.gate_pass is
+  'One call of the gate: the jobs chosen, and of its lines which were asked, which ran dry, and which had more than they gave.';
 
 create type :SCHEMA.found_jobs as (
   keys bigint[],
@@ -741,6 +781,110 @@ insert into :SCHEMA.transition (from_state, event, to_state, guard) values
   ('quarantined', 'operator_delete', 'deleted', ''),
   ('undecodable', 'operator_delete', 'deleted', '');
 
+create type :SCHEMA.schedule_rule as (
+  every_ms bigint,
+  zone text,
+  seconds integer[],
+  minutes integer[],
+  hours integer[],
+  days integer[],
+  months integer[],
+  weekdays integer[]
+);
+comment on type :SCHEMA.schedule_rule is
+  'What the spec of a schedule says: every_ms alone, or the values of each cron field; days and weekdays are '
+  'null for *, zone is null for UTC.';
+
+create type :SCHEMA.schedule_summary as (
+  id text,
+  spec text,
+  on_missed text,
+  backfill_limit integer,
+  grace_ms bigint,
+  paused boolean,
+  next_run_ms bigint,
+  last_enqueued_ms bigint,
+  missed_ticks bigint,
+  failures integer,
+  retry_at_ms bigint,
+  last_error text,
+  kind text,
+  payload bytea,
+  schema_version integer,
+  queue text,
+  partition_key text,
+  rate_classes text[],
+  priority integer,
+  weight integer,
+  max_attempts integer,
+  timeout_ms bigint,
+  retention_ms bigint,
+  headers jsonb,
+  tags text[],
+  sticky_worker text,
+  store_now_ms bigint
+);
+comment on type :SCHEMA.schedule_summary is
+  'A schedule as list_schedules and due_schedules show it, and when they looked.';
+
+create table :SCHEMA.schedule (
+  id text primary key,
+  spec text not null,
+  on_missed text not null check (on_missed in ('skip', 'run_once', 'backfill')),
+  backfill_limit integer not null check (backfill_limit >= 0),
+  grace_ms bigint not null check (grace_ms >= 1),
+  paused boolean not null,
+  next_run_ms bigint not null,
+  last_enqueued_ms bigint,
+  missed_ticks bigint not null default 0,
+  failures integer not null default 0,
+  retry_at_ms bigint not null default 0,
+  last_error text,
+  kind text not null,
+  payload bytea not null,
+  schema_version integer not null,
+  queue text not null,
+  partition_key text not null,
+  rate_classes text[],
+  priority integer not null,
+  weight integer not null,
+  max_attempts integer not null,
+  timeout_ms bigint,
+  retention_ms bigint,
+  headers jsonb,
+  tags text[],
+  sticky_worker text not null
+);
+create index schedule_due on :SCHEMA.schedule ((greatest(next_run_ms, retry_at_ms))) where not paused;
+comment on table :SCHEMA.schedule is
+  'Periodic work: when, and the job to enqueue. Instants are ms since the epoch. For people: the view '
+  'schedules.';
+comment on column :SCHEMA.schedule.next_run_ms is 'The next tick that nothing has been decided about yet.';
+comment on column :SCHEMA.schedule.missed_ticks is
+  'Ticks that came to no job, by whatever reason; schedule_event tells the last of them.';
+comment on column :SCHEMA.schedule.retry_at_ms is
+  'When a tick that was refused, or a spec that can''t be read, is tried again.';
+
+create table :SCHEMA.schedule_event (
+  no bigint generated always as identity primary key,
+  schedule_id text not null,
+  tick_ms bigint not null,
+  ticks bigint not null default 1,
+  job_id text,
+  outcome text not null check (outcome in ('enqueued', 'deduplicated', 'failed', 'skipped')),
+  reason text not null,
+  detail text,
+  at_ms bigint not null,
+  gone_at_ms bigint
+);
+create index schedule_event_schedule on :SCHEMA.schedule_event (schedule_id, no);
+create index schedule_event_gone on :SCHEMA.schedule_event (gone_at_ms) where gone_at_ms is not null;
+comment on table :SCHEMA.schedule_event is
+  'What became of ticks: the newest 100 events a schedule; they survive it for 30 days.';
+comment on column :SCHEMA.schedule_event.ticks is
+  'How many ticks, or tries of one tick, the event stands for; tick_ms is the first.';
+comment on column :SCHEMA.schedule_event.gone_at_ms is 'When the schedule was deleted.';
+
 create table :SCHEMA.schema_migration (
   version integer primary key,
   name text not null,
@@ -791,13 +935,16 @@ revoke all on function :SCHEMA.raise_invalid from public;
 --! Included internal/now_ms.sql
 create or replace function :SCHEMA.now_ms()
 returns bigint
-language sql
+language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
-    + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0);
+begin
+  return (
+    select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+      + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0));
+end;
 $$;
 comment on function :SCHEMA.now_ms is
   'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only tests have one.';
@@ -806,16 +953,18 @@ revoke all on function :SCHEMA.now_ms from public;
 --! Included internal/class_key.sql
 create or replace function :SCHEMA.class_key(rate_classes text[])
 returns text
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case coalesce(cardinality(rate_classes), 0)
+begin
+  return case coalesce(cardinality(rate_classes), 0)
     when 0 then ''
     when 1 then '=' || rate_classes[1]
     else to_jsonb(rate_classes)::text
   end;
+end;
 $$;
 comment on function :SCHEMA.class_key is 'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
 revoke all on function :SCHEMA.class_key from public;
@@ -823,16 +972,18 @@ revoke all on function :SCHEMA.class_key from public;
 --! Included internal/class_names.sql
 create or replace function :SCHEMA.class_names(class_key text)
 returns text[]
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when class_key = '' then '{}'::text[]
     when class_key like '=%' then array[substr(class_key, 2)]
     else array(select jsonb_array_elements_text(class_key::jsonb))
   end;
+end;
 $$;
 comment on function :SCHEMA.class_names is 'The rate classes behind a class_key.';
 revoke all on function :SCHEMA.class_names from public;
@@ -840,15 +991,17 @@ revoke all on function :SCHEMA.class_names from public;
 --! Included internal/length_prefixed.sql
 create or replace function :SCHEMA.length_prefixed(bytes bytea)
 returns bytea
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select set_byte(set_byte(set_byte(set_byte('\x00000000'::bytea,
+begin
+  return set_byte(set_byte(set_byte(set_byte('\x00000000'::bytea,
       0, octet_length(bytes) & 255), 1, (octet_length(bytes) >> 8) & 255),
       2, (octet_length(bytes) >> 16) & 255), 3, (octet_length(bytes) >> 24) & 255)
     || bytes;
+end;
 $$;
 comment on function :SCHEMA.length_prefixed is 'The bytes behind their number, 32 bits little endian.';
 revoke all on function :SCHEMA.length_prefixed from public;
@@ -856,12 +1009,14 @@ revoke all on function :SCHEMA.length_prefixed from public;
 --! Included internal/job_id.sql
 create or replace function :SCHEMA.job_id(key bigint, id text)
 returns text
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(job_id.id, 'j' || lpad(to_hex(job_id.key), 16, '0'));
+begin
+  return coalesce(job_id.id, 'j' || lpad(to_hex(job_id.key), 16, '0'));
+end;
 $$;
 comment on function :SCHEMA.job_id is 'The public id of a job: the one its producer chose, else j and 16 hex digits of the key.';
 revoke all on function :SCHEMA.job_id from public;
@@ -869,14 +1024,16 @@ revoke all on function :SCHEMA.job_id from public;
 --! Included enqueue/fingerprint.sql
 create or replace function :SCHEMA.fingerprint(kind text, payload bytea)
 returns text
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select encode(substr(sha256(
+begin
+  return encode(substr(sha256(
     :SCHEMA.length_prefixed(convert_to(fingerprint.kind, 'UTF8'))
     || :SCHEMA.length_prefixed(fingerprint.payload)), 1, 16), 'hex');
+end;
 $$;
 comment on function :SCHEMA.fingerprint is
   'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and payload, each behind '
@@ -886,12 +1043,14 @@ revoke all on function :SCHEMA.fingerprint from public;
 --! Included internal/backoff_ms.sql
 create or replace function :SCHEMA.backoff_ms(attempt integer)
 returns bigint
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
+begin
+  return least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
+end;
 $$;
 comment on function :SCHEMA.backoff_ms is 'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
 revoke all on function :SCHEMA.backoff_ms from public;
@@ -980,12 +1139,14 @@ revoke all on function :SCHEMA.check_text from public;
 --! Included internal/crash_limit.sql
 create or replace function :SCHEMA.crash_limit()
 returns integer
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select 3;
+begin
+  return 3;
+end;
 $$;
 comment on function :SCHEMA.crash_limit is 'How many workers a job may take down before its content is quarantined.';
 revoke all on function :SCHEMA.crash_limit from public;
@@ -1045,13 +1206,15 @@ revoke all on function :SCHEMA.cut_text from public;
 --! Included internal/failed_retention_ms.sql
 create or replace function :SCHEMA.failed_retention_ms(queue text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(
+begin
+  return coalesce(
     (select q.failed_retention_ms from :SCHEMA.queue q where q.queue = failed_retention_ms.queue), 604800000);
+end;
 $$;
 comment on function :SCHEMA.failed_retention_ms is
   'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, else a week.';
@@ -1109,22 +1272,46 @@ $$;
 comment on function :SCHEMA.interval_ms is 'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
 revoke all on function :SCHEMA.interval_ms from public;
 --! EndIncluded internal/interval_ms.sql
+
+--! Included internal/instant_ms.sql
+create or replace function :SCHEMA.instant_ms(field text, value timestamptz)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ms numeric := extract(epoch from value) * 1000;
+begin
+  if v_ms < 0 or v_ms > 315576000000000 then
+    perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, '1970-01-01 to the year 11970');
+  end if;
+  return floor(v_ms);
+end;
+$$;
+comment on function :SCHEMA.instant_ms is
+  'A timestamp in milliseconds since the epoch; HR007 where it is before it, absurd or infinite.';
+revoke all on function :SCHEMA.instant_ms from public;
+--! EndIncluded internal/instant_ms.sql
 --! Included internal/job_key.sql
 create or replace function :SCHEMA.job_key(id text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-  select case
+begin
+  return case
     when job_key.id ~ '^j[0-9a-f]{16}$' then
       (select j.key from :SCHEMA.job j
        where j.key = ('x' || substr(job_key.id, 2))::bit(64)::bigint and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)
   end;
+end;
 $$;
 comment on function :SCHEMA.job_key is 'The key of the job with this public id; null where there is none.';
 revoke all on function :SCHEMA.job_key from public;
@@ -1151,7 +1338,14 @@ begin
   where not exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.class_key = e.class_key and l.priority = e.priority and not l.dying);
+      and l.class_key = e.class_key and l.priority = e.priority and not l.dying
+      -- Where turns are taken, a line that was empty gets a second row, which brings it to the front.
+      and (l.served_at_ms = 0 or exists (
+        select from :SCHEMA.job j
+        where j.queue = e.queue and j.partition_key = e.partition_key and j.sticky_worker = e.sticky_worker
+          and j.class_key = e.class_key and j.priority = e.priority and j.stage = 1
+          and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
+          and (j.scheduled_at_ms, j.key) < (e.at_ms, e.key) and j.state = 'available')));
   insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
   select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
   from unnest(entries) e
@@ -1412,7 +1606,7 @@ begin
     'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
     'priority', priority, 'weight', weight,
-    'scheduled_at_ms', floor(extract(epoch from scheduled_at) * 1000)::bigint,
+    'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
     'delay_ms', :SCHEMA.interval_ms('delay', delay),
     'max_attempts', max_attempts, 'unique_key', unique_key,
     'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
@@ -1421,7 +1615,7 @@ begin
     'tags', tags,
     'retention_ms', :SCHEMA.interval_ms('retention', retention),
     'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
-    'deadline_ms', floor(extract(epoch from deadline) * 1000)::bigint,
+    'deadline_ms', :SCHEMA.instant_ms('deadline', deadline),
     'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
@@ -1501,13 +1695,15 @@ revoke all on function :SCHEMA.enqueue_many from public;
 --! Included enqueue/has_refusal.sql
 create or replace function :SCHEMA.has_refusal(placed :SCHEMA.placed_job[])
 returns boolean
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select exists (
+begin
+  return exists (
     select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined', 'backpressure'));
+end;
 $$;
 comment on function :SCHEMA.has_refusal is 'Whether one of the jobs was refused, and with it its batch.';
 revoke all on function :SCHEMA.has_refusal from public;
@@ -1566,7 +1762,10 @@ declare
   v_repeat :SCHEMA.placed_job;
 begin
   if not exists (select from unnest(jobs) j where j.id is not null or j.unique_key is not null)
-    and not exists (select from :SCHEMA.quarantine) then
+    and not (exists (select from :SCHEMA.quarantine) and exists (
+      select from unnest(jobs) j
+      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
+  then
     v_placed := array(select p from :SCHEMA.place_plain(jobs, v_at_ms) p);
   else
     -- In order of key, so that two batches with the same keys wait for each other instead of deadlocking.
@@ -1684,10 +1883,13 @@ begin
     end if;
 
     -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the loop; the
-    -- holder of the key may finish before it is locked here, and then the key is free again.
-    select * into v_holder from :SCHEMA.job j
-    where j.unique_key = job.unique_key and j.stage < 2
-    for update;
+    -- holder of the key may finish before it is read here, and then the key is free again.
+    if job.unique_replace is null and job.unique_debounce_ms is null then
+      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's commit.
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2;
+    else
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2 for update;
+    end if;
     if found then
       v_placed.key := v_holder.key;
       v_placed.existing_id := :SCHEMA.job_id(v_holder.key, v_holder.id);
@@ -1759,13 +1961,17 @@ revoke all on function :SCHEMA.place_plain from public;
 --! Included enqueue/queue_depth_of.sql
 create or replace function :SCHEMA.queue_depth_of(queue text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce((select d.depth from :SCHEMA.queue_depth d where d.queue = queue_depth_of.queue), 0)
-    + coalesce((select sum(t.depth) from :SCHEMA.tally t where t.queue = queue_depth_of.queue), 0);
+#variable_conflict use_column
+begin
+  return (
+    select coalesce((select d.depth from :SCHEMA.queue_depth d where d.queue = queue_depth_of.queue), 0)
+      + coalesce((select sum(t.depth) from :SCHEMA.tally t where t.queue = queue_depth_of.queue), 0));
+end;
 $$;
 comment on function :SCHEMA.queue_depth_of is 'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
 revoke all on function :SCHEMA.queue_depth_of from public;
@@ -1824,6 +2030,12 @@ begin
     if json_typeof(v_job) <> 'object' then
       perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' is not an object', 'a list of objects');
     end if;
+    begin
+      perform v_job::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' can''t be read: ' || sqlerrm,
+        'send a payload that is opaque (with U+0000, say) as payload_base64');
+    end;
     foreach v_field in array c_bigints || c_integers loop
       v_value := (v_job -> v_field)::text;
       if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
@@ -1846,10 +2058,6 @@ begin
         perform :SCHEMA.raise_invalid(v_field, 'is not base64 (job ' || v_ord || ')', 'base64');
       end if;
     end loop;
-    if position('\u0000' in v_job::text) > 0 then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' has the character U+0000, which JSON text here can''t hold',
-        'send such a payload as payload_base64');
-    end if;
   end loop;
   perform :SCHEMA.raise_invalid('jobs', problem, 'see enqueue_many');
 end;
@@ -2005,15 +2213,17 @@ revoke all on function :SCHEMA.replace_job from public;
 --! Included enqueue/scoped_unique_key.sql
 create or replace function :SCHEMA.scoped_unique_key(kind text, raw bytea, scope text)
 returns bytea
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when scope = 'global' then '\x0147'::bytea || raw
     else '\x014b'::bytea || int4send(octet_length(convert_to(kind, 'UTF8'))) || convert_to(kind, 'UTF8') || raw
   end;
+end;
 $$;
 comment on function :SCHEMA.scoped_unique_key is
   'A unique key with its scope in front: the kind behind its length, or the mark of the global scope. No two scopes collide.';
@@ -2057,20 +2267,14 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
   v_queues text[];
-  v_starts :SCHEMA.lane_start[];
-  v_lanes :SCHEMA.lane_start[];
-  v_drawn :SCHEMA.candidate[];
-  v_chosen :SCHEMA.candidate[] := '{}';
-  v_taken bigint[] := '{}';
-  v_per_lane integer;
+  v_pass :SCHEMA.gate_pass;
   v_next_ms bigint;
-  v_now bigint;
-  v_lane record;
 begin
   v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
@@ -2078,55 +2282,38 @@ begin
   v_queues := array(
     select q.queue from unnest(v_queues) q(queue)
     where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
+
   if capacity > 0 and v_queues <> '{}' then
     v_next_ms := :SCHEMA.bring_due(v_queues, capacity);
-    v_starts := :SCHEMA.lanes_of(v_queues, worker, greatest(64, capacity));
-    v_lanes := v_starts;
-  end if;
-
-  while cardinality(v_lanes) > 0 and cardinality(v_chosen) < capacity loop
-    v_per_lane := coalesce(quantum,
-      ceil((capacity - cardinality(v_chosen))::numeric
-        / (select count(distinct (l.queue, l.partition_key)) from unnest(v_lanes) l))::integer);
-    v_drawn := array(
-      select d from :SCHEMA.draw(v_lanes, v_per_lane, v_taken) d
-      where d.rank <= v_per_lane
-      order by d.rank, d.priority desc, d.scheduled_at_ms, d.key
-      limit capacity - cardinality(v_chosen));
-    v_chosen := v_chosen || v_drawn;
-    v_taken := array(select c.key from unnest(v_chosen) c);
-    exit when quantum is not null;
-    -- Whoever gave less than it was asked for has nothing left; what is left of the capacity goes to the others.
-    v_lanes := array(
-      select l from unnest(v_lanes) l
-      where (select count(*) from unnest(v_drawn) d where d.queue = l.queue and d.partition_key = l.partition_key)
-        >= v_per_lane);
-  end loop;
-
-  v_now := :SCHEMA.now_ms();
-  if v_chosen <> '{}' then
-    return query
-      select * from :SCHEMA.claim_jobs(v_chosen, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms, v_now);
-    for v_lane in
-      select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
-      from unnest(v_chosen) c
-      join unnest(v_starts) l on l.no = c.lane_no
-      where l.moved_at_ms < v_now - 1000 or (l.moved_at_ms < v_now - 50 and abs(c.key - l.tip_key) >= 1000)
-      order by c.lane_no, c.scheduled_at_ms desc, c.key desc
-    loop
-      perform :SCHEMA.advance_lane(v_lane.lane_no, v_lane.scheduled_at_ms, v_lane.key, v_now);
-    end loop;
-    delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
+    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum);
+    if v_pass.chosen <> '{}' then
+      return query
+        select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms);
+    end if;
+    if v_pass.chosen <> '{}' or v_pass.crowded then
+      perform :SCHEMA.after_claim(v_pass, worker);
+    end if;
+    if v_pass.refusals <> '{}' then
+      insert into :SCHEMA.tally (queue, at_ms, refused)
+      select r.queue, :SCHEMA.now_ms(), jsonb_object_agg(r.reason, r.n)
+      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue, u.reason) r
+      group by r.queue;
+    end if;
   end if;
   return query
     select null, null, null, null, null::integer, null::integer, null::integer, null::integer, null::bytea,
       null::integer, null::jsonb, null, null::bigint, null::bigint, null::jsonb, null::bytea, null::integer,
-      null::text[], null::bigint, null::bigint, null::bigint, null::bigint, '{}'::jsonb, v_next_ms;
+      null::text[], null::bigint, null::bigint, null::bigint, null::bigint,
+      coalesce((
+        select jsonb_object_agg(r.reason, r.n)
+        from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
+      least(v_next_ms, v_pass.ready_ms);
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how many candidates '
-  'were held back for which reason, and in next_due_ms when the next waiting job falls due (null: none waits for a time).';
+  'were held back for which reason, and in next_due_ms when the next waiting job falls due or a rate class that held jobs back '
+  'has a token again (null: nothing waits for a time).';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2288,9 +2475,7 @@ comment on function :SCHEMA.check_admission is
 revoke all on function :SCHEMA.check_admission from public;
 --! EndIncluded admit/check_admission.sql
 --! Included admit/claim_jobs.sql
-create or replace function :SCHEMA.claim_jobs(
-  candidates :SCHEMA.candidate[], worker text, lease_id text, lease_ms bigint, at_ms bigint
-)
+create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text, lease_ms bigint)
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
@@ -2299,24 +2484,44 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
+  v_now bigint := :SCHEMA.now_ms();
+  v_leases bigint[];
   v_lease_no bigint;
-  v_places tid[] := array(select c.tid from unnest(candidates) c);
 begin
   insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, at_ms, at_ms + lease_ms, array(select c.key from unnest(candidates) c))
+  values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms,
+    array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}'))))
   returning lease_no into v_lease_no;
+  if pass.own_leases is null then
+    v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
+  else
+    with own as (
+      insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array[c.key]
+      from unnest(pass.chosen) c
+      where c.queue = any (pass.own_leases)
+      returning lease_no, keys[1] as key
+    )
+    select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
+    into v_leases
+    from unnest(pass.chosen) with ordinality c
+    left join own o on o.key = c.key;
+  end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
     with claimed as (
       update :SCHEMA.job j
-      set state = 'running', fence = j.fence + 1, lease_no = v_lease_no, claimed_at_ms = claim_jobs.at_ms
-      from unnest(v_places) with ordinality c(tid, n)
+      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
+        lease_no = c.lease_no, claimed_at_ms = v_now,
+        charged = case when j.rate_classes && pass.charging then
+          array(select n from unnest(j.rate_classes) n where n = any (pass.charging)) end
+      from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
         j.max_attempts, j.payload, j.schema_version, j.headers, j.fence, j.weight, j.rate_classes, j.timeout_ms,
@@ -2324,7 +2529,7 @@ begin
     )
     select coalesce(c.id, 'j' || lpad(to_hex(c.key), 16, '0')), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
       c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
-      at_ms + lease_ms,
+      v_now + lease_ms,
       case when c.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = c.key) end,
       case when c.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = c.key) end,
       c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms, c.scheduled_at_ms, null::jsonb,
@@ -2339,7 +2544,7 @@ comment on function :SCHEMA.claim_jobs is
 revoke all on function :SCHEMA.claim_jobs from public;
 --! EndIncluded admit/claim_jobs.sql
 --! Included admit/draw.sql
-create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], per_lane integer, taken bigint[])
+create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], taken bigint[])
 returns setof :SCHEMA.candidate
 language plpgsql
 volatile
@@ -2356,26 +2561,25 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.kind, d.payload_fingerprint,
-      d.rate_classes, d.weight, d.deadline_ms,
-      row_number() over (
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes, d.weight,
+      d.deadline_ms, l.served_at_ms, row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
-      select j.ctid as tid, j.key, j.scheduled_at_ms, j.kind, j.fingerprint as payload_fingerprint, j.rate_classes, j.weight,
-        j.deadline_ms
+      select j.ctid as tid, j.key, j.scheduled_at_ms, j.rate_classes, j.weight, j.deadline_ms
       from :SCHEMA.job j
       where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
+        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+        and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
-      limit draw.per_lane
+      limit l.most
       for update skip locked) d;
 end;
 $$;
 comment on function :SCHEMA.draw is
-  'Locks up to per_lane available jobs at the head of each line, passing over those that another claim holds, and ranks them '
-  'within their partition by priority, due time and age.';
+  'Locks available jobs at the head of each line, as many as it is asked for, passing over those that another claim '
+  'holds, and ranks them within their partition by priority, due time and age.';
 revoke all on function :SCHEMA.draw from public;
 --! EndIncluded admit/draw.sql
 --! Included admit/lanes_of.sql
@@ -2413,7 +2617,7 @@ begin
     order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
   select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms) as :SCHEMA.lane_start)
+      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
     order by l.served_at_ms, l.priority desc, l.no)
   into v_lanes
   from lanes l
@@ -2431,6 +2635,882 @@ comment on function :SCHEMA.lanes_of is
   'The lines that a worker may draw from, least recently served partitions first, each with the place where to start.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
+--! Included admit/after_claim.sql
+create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_lane record;
+begin
+  for v_lane in
+    select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
+    from unnest(pass.chosen) c
+    join unnest(pass.lanes) l on l.no = c.lane_no
+    where l.moved_at_ms < v_now - 1000 or (l.moved_at_ms < v_now - 50 and abs(c.key - l.tip_key) >= 1000)
+    order by c.lane_no, c.scheduled_at_ms desc, c.key desc
+  loop
+    perform :SCHEMA.advance_lane(v_lane.lane_no, v_lane.scheduled_at_ms, v_lane.key, v_now);
+  end loop;
+  if pass.shares is not null then
+    -- Whoever can't have the row now leaves the ledger a little behind rather than wait for another claim.
+    insert into :SCHEMA.queue_share (queue, position)
+    select s.queue, s.position from unnest(pass.shares) s
+    where not exists (select from :SCHEMA.queue_share o where o.queue = s.queue)
+    order by s.queue
+    on conflict do nothing;
+    update :SCHEMA.queue_share q
+    set position = greatest(q.position, s.position)
+    from unnest(pass.shares) s
+    where q.queue = s.queue and s.queue in (select c.queue from unnest(pass.chosen) c)
+      and q.queue = any (array(
+        select o.queue from :SCHEMA.queue_share o
+        where o.queue in (select u.queue from unnest(pass.shares) u)
+        order by o.queue
+        for update skip locked));
+  end if;
+  perform :SCHEMA.rotate_lanes(pass, v_now);
+  if pass.chosen <> '{}' then
+    delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
+  end if;
+end;
+$$;
+comment on function :SCHEMA.after_claim is
+  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and the worker is awake.';
+revoke all on function :SCHEMA.after_claim from public;
+--! EndIncluded admit/after_claim.sql
+--! Included admit/share_out.sql
+create or replace function :SCHEMA.share_out(lanes :SCHEMA.lane_start[], capacity integer, starts :SCHEMA.queue_share[])
+returns table (queue text, quota integer)
+language plpgsql
+stable
+rows 10
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select s.queue, count(*)::integer
+    from (
+      select q.queue
+      from (
+        select a.queue, coalesce(p.position, 0) as position, coalesce(w.weight, 1) as weight
+        from (select distinct l.queue from unnest(share_out.lanes) l) a
+        left join unnest(share_out.starts) p on p.queue = a.queue
+        left join :SCHEMA.queue w on w.queue = a.queue) q
+      cross join generate_series(0, share_out.capacity - 1) r(n)
+      order by q.position + r.n::double precision / q.weight, q.queue
+      limit share_out.capacity) s
+    group by s.queue;
+end;
+$$;
+comment on function :SCHEMA.share_out is
+  'Divides the capacity among the queues that have lines: the r-th job of a queue stands at its position + (r - 1) / weight, '
+  'and the lowest places win. A queue without work takes no share.';
+revoke all on function :SCHEMA.share_out from public;
+--! EndIncluded admit/share_out.sql
+--! Included admit/allot.sql
+create or replace function :SCHEMA.allot(
+  lanes :SCHEMA.lane_start[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
+)
+returns :SCHEMA.lane_start[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    with quota as (
+      select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
+      union all
+      select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
+    ), turn as (
+      select p.queue, p.partition_key, row_number() over (
+          partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
+      from (
+        select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
+        from unnest(allot.lanes) with ordinality u
+        group by u.queue, u.partition_key) p
+    )
+    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
+      l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+      case
+        when q.quota is null or t.place > q.quota then 0
+        when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
+        else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
+      end) as :SCHEMA.lane_start) order by l.ordinality)
+    from unnest(allot.lanes) with ordinality l
+    join turn t on t.queue = l.queue and t.partition_key = l.partition_key
+    left join quota q on q.queue = l.queue
+    left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null);
+end;
+$$;
+comment on function :SCHEMA.allot is
+  'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the partitions whose '
+  'turn it is; with a quantum, that, or what is left of an interrupted turn.';
+revoke all on function :SCHEMA.allot from public;
+--! EndIncluded admit/allot.sql
+--! Included admit/apply_policies.sql
+create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[])
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_verdict :SCHEMA.verdict;
+begin
+  v_verdict.admitted := candidates;
+  v_verdict.refusals := '{}';
+  v_verdict.closed := '{}';
+  if exists (select from :SCHEMA.quarantine) then
+    v_verdict := :SCHEMA.judge_quarantine(v_verdict);
+  end if;
+  if exists (select from unnest(candidates) c where c.deadline_ms is not null) then
+    v_verdict := :SCHEMA.judge_deadline(v_verdict);
+  end if;
+  -- The order of the locks: rate classes by name, then ceilings by name.
+  if exists (select from unnest(candidates) c where c.rate_classes is not null) then
+    v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
+  end if;
+  if exists (select from :SCHEMA.concurrency_limit) then
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict);
+  end if;
+  if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
+    v_verdict := :SCHEMA.charge_classes(v_verdict);
+  end if;
+  return v_verdict;
+end;
+$$;
+comment on function :SCHEMA.apply_policies is
+  'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
+  'pass. Names the lines that are closed for the rest of the call.';
+revoke all on function :SCHEMA.apply_policies from public;
+--! EndIncluded admit/apply_policies.sql
+--! Included admit/charge_classes.sql
+create or replace function :SCHEMA.charge_classes(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  update :SCHEMA.rate_class r
+  set level = least(r.burst * r.window_ms::numeric,
+        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent * r.window_ms,
+    refilled_at_ms = greatest(r.refilled_at_ms, v_now)
+  from (
+    select n.name, sum(c.weight) as spent
+    from unnest(verdict.admitted) c
+    cross join unnest(c.rate_classes) n(name)
+    group by n.name) s
+  where r.name = s.name;
+  verdict.charging := array(
+    select r.name from :SCHEMA.rate_class r
+    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n));
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.charge_classes is 'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
+revoke all on function :SCHEMA.charge_classes from public;
+--! EndIncluded admit/charge_classes.sql
+--! Included admit/choose.sql
+create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer)
+returns :SCHEMA.gate_pass
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pass :SCHEMA.gate_pass;
+  v_lanes :SCHEMA.lane_start[];
+  v_usable :SCHEMA.lane_choice;
+  v_drawn :SCHEMA.candidate[];
+  v_picked :SCHEMA.candidate[];
+  v_verdict :SCHEMA.verdict;
+  v_taken bigint[] := '{}';
+  v_left integer := capacity;
+  v_limited boolean := exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit);
+begin
+  v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
+  v_pass.chosen := '{}';
+  v_pass.refusals := '{}';
+  v_pass.dry := '{}';
+  v_pass.asked := '{}';
+  v_pass.cut := '{}';
+  v_pass.quantum := quantum;
+  v_pass.crowded := cardinality(v_pass.lanes) >= greatest(64, capacity) / 2;
+  v_lanes := v_pass.lanes;
+  if v_limited and v_lanes <> '{}' then
+    v_usable := :SCHEMA.usable_lanes(v_lanes, :SCHEMA.now_ms());
+    v_lanes := v_usable.lanes;
+    v_pass.refusals := v_usable.refusals;
+    v_pass.ready_ms := v_usable.ready_ms;
+  end if;
+  if cardinality(queues) > 1 then
+    v_pass.shares := :SCHEMA.share_starts(queues);
+  end if;
+
+  -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call short when
+  -- many jobs drop out at the gate; what remains is met by the next call.
+  for v_round in 1 .. 20 loop
+    exit when v_left = 0 or coalesce(v_lanes, '{}') = '{}';
+    v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
+    v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+    v_picked := case
+      when cardinality(v_lanes) = 1 then v_drawn
+      else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
+    end;
+    v_verdict := :SCHEMA.apply_policies(v_picked);
+
+    v_pass.chosen := v_pass.chosen || v_verdict.admitted;
+    v_pass.refusals := v_pass.refusals || v_verdict.refusals;
+    v_pass.charging := v_pass.charging || v_verdict.charging;
+    v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
+    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
+    v_pass.cut := array(
+      select distinct d.lane_no from unnest(v_drawn) d where d.key not in (select p.key from unnest(v_picked) p));
+    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
+    v_left := v_left - cardinality(v_verdict.admitted);
+    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
+    if v_pass.shares is not null then
+      v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
+    end if;
+    exit when quantum is not null;
+    v_pass.dry := v_pass.dry || array(
+      select l.no from unnest(v_lanes) l
+      where l.most > 0 and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
+    v_lanes := array(
+      select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
+  end loop;
+  return v_pass;
+end;
+$$;
+comment on function :SCHEMA.choose is
+  'Decides which jobs of these queues may run now: draws the heads of the lines, fairly among partitions and by weight among '
+  'queues, and applies the policies to them. The jobs chosen are locked. Capacity that one line can''t use goes to the others.';
+revoke all on function :SCHEMA.choose from public;
+--! EndIncluded admit/choose.sql
+--! Included admit/class_ready_ms.sql
+create or replace function :SCHEMA.class_ready_ms(class :SCHEMA.rate_class, tokens numeric, at_ms bigint)
+returns bigint
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case
+    when class.paused or class.limit_per_window = 0 then null
+    else greatest(class.deferred_until_ms,
+      greatest(class.refilled_at_ms, at_ms - greatest(0, at_ms - class.refilled_at_ms))
+      + ceil(greatest(0, least(tokens, class.burst) * class.window_ms - class.level) / class.limit_per_window)::bigint,
+      at_ms)
+  end;
+end;
+$$;
+comment on function :SCHEMA.class_ready_ms is
+  'When a rate class will have this many tokens (its burst, where they are more), if nobody takes any, in ms; null while it is '
+  'paused or closed.';
+revoke all on function :SCHEMA.class_ready_ms from public;
+--! EndIncluded admit/class_ready_ms.sql
+--! Included admit/class_tokens.sql
+create or replace function :SCHEMA.class_tokens(class :SCHEMA.rate_class, at_ms bigint)
+returns numeric
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case
+    when class.paused or class.limit_per_window = 0 or class.deferred_until_ms > at_ms then 0
+    else least(class.burst * class.window_ms::numeric,
+      class.level + greatest(0, at_ms - class.refilled_at_ms) * class.limit_per_window::numeric) / class.window_ms
+  end;
+end;
+$$;
+comment on function :SCHEMA.class_tokens is
+  'The tokens that a rate class has at this instant; 0 while it is paused, deferred or closed, below 0 after an overdraft. A '
+  'clock that steps back adds nothing.';
+revoke all on function :SCHEMA.class_tokens from public;
+--! EndIncluded admit/class_tokens.sql
+--! Included admit/displace_jobs.sql
+create or replace function :SCHEMA.displace_jobs(queue text, partition_key text, most integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_victims :SCHEMA.settled_job[];
+begin
+  if most < 1 then
+    return 0;
+  end if;
+  with victim as (
+    select j.key, j.lease_no, l.worker, j.claimed_at_ms
+    from :SCHEMA.lease l
+    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no and j.state = 'running'
+    where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
+    order by l.claimed_at_ms, l.lease_no
+    limit displace_jobs.most
+    for update of j skip locked
+  ), displaced as (
+    update :SCHEMA.job j
+    set state = 'cancelled', fence = j.fence + 1, lease_no = null, claimed_at_ms = null, charged = null,
+      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+    from victim v
+    where j.key = v.key
+    returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
+      j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
+      v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
+  )
+  select array_agg(d.settled) into v_victims from displaced d;
+  if v_victims is null then
+    return 0;
+  end if;
+  delete from :SCHEMA.lease l where l.lease_no in (select v.lease_no from unnest(v_victims) v);
+  insert into :SCHEMA.tally (queue, at_ms, failed, depth)
+  values (displace_jobs.queue, v_now, cardinality(v_victims), - cardinality(v_victims));
+  perform :SCHEMA.record_attempts(
+    array[cast(row(1, null, null, null, null, 'displaced', 'displaced by a newer job at the ceiling', null, null, null, null,
+      null) as :SCHEMA.ack_input)], v_victims, v_now);
+  return cardinality(v_victims);
+end;
+$$;
+comment on function :SCHEMA.displace_jobs is
+  'Cancels up to most of the jobs that run longest in a partition, to make room under its ceiling. Their holders learn it at '
+  'their next call. Returns how many.';
+revoke all on function :SCHEMA.displace_jobs from public;
+--! EndIncluded admit/displace_jobs.sql
+--! Included admit/drop_saturated.sql
+create or replace function :SCHEMA.drop_saturated(keys bigint[], state text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  with dropped as (
+    update :SCHEMA.job j
+    set state = cast(drop_saturated.state as :SCHEMA.job_state), finalized_at_ms = v_now,
+      evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+    where j.key = any (keys) and j.state = 'available'
+    returning j.queue
+  )
+  insert into :SCHEMA.tally (queue, at_ms, failed, depth)
+  select d.queue, v_now, count(*), - count(*) from dropped d group by d.queue;
+end;
+$$;
+comment on function :SCHEMA.drop_saturated is 'Archives or cancels jobs that came to a full ceiling which does not let them wait.';
+revoke all on function :SCHEMA.drop_saturated from public;
+--! EndIncluded admit/drop_saturated.sql
+--! Included admit/end_turns.sql
+create or replace function :SCHEMA.end_turns(pass :SCHEMA.gate_pass, at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_turn record;
+begin
+  for v_turn in
+    select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.no = any (pass.cut)) as cut_short,
+      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue and c.partition_key = l.partition_key) as served,
+      coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
+    from unnest(pass.lanes) l
+    left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
+    where l.no = any (pass.asked)
+    group by l.queue, l.partition_key, p.deficit
+    order by l.queue, l.partition_key
+  loop
+    continue when v_turn.served = 0 and v_turn.cut_short;
+    if v_turn.cut_short and v_turn.served < v_turn.allowed then
+      -- The capacity ended before the turn did: it goes on where it stopped.
+      insert into :SCHEMA.partition (queue, partition_key, deficit)
+      values (v_turn.queue, v_turn.partition_key, v_turn.allowed - v_turn.served)
+      on conflict (queue, partition_key) do update set deficit = excluded.deficit;
+    else
+      update :SCHEMA.partition p
+      set deficit = 0
+      where p.queue = v_turn.queue and p.partition_key = v_turn.partition_key and p.deficit <> 0;
+      perform :SCHEMA.serve_lanes(v_turn.lanes, at_ms);
+    end if;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.end_turns is
+  'Deficit round robin with a configured quantum: a turn that the capacity cut short keeps what it is owed and its place; one '
+  'that is over, or whose partition is empty, owes nothing and goes to the back.';
+revoke all on function :SCHEMA.end_turns from public;
+--! EndIncluded admit/end_turns.sql
+--! Included admit/judge_ceilings.sql
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit :SCHEMA.concurrency_limit;
+  v_partition record;
+  v_room bigint;
+  v_over bigint[];
+begin
+  for v_limit in
+    select m.* from :SCHEMA.concurrency_limit m
+    where m.queue in (select c.queue from unnest(verdict.admitted) c)
+    order by m.name
+    for update
+  loop
+    verdict.own_leases := verdict.own_leases || v_limit.queue;
+    for v_partition in
+      select c.partition_key, array_agg(c.key order by c.ordinality) as keys
+      from unnest(verdict.admitted) with ordinality c
+      where c.queue = v_limit.queue
+      group by c.partition_key
+    loop
+      v_room := greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key));
+      if v_limit.on_saturated = 'cancel_running' then
+        v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
+          (least(cardinality(v_partition.keys), v_limit.max_concurrent) - v_room)::integer);
+      end if;
+      v_over := v_partition.keys[(v_room + 1)::integer :];
+      continue when v_over = '{}';
+      case v_limit.on_saturated
+        when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
+        when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
+        else null;
+      end case;
+      verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+    end loop;
+  end loop;
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.judge_ceilings is
+  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is too much waits, is '
+  'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says.';
+revoke all on function :SCHEMA.judge_ceilings from public;
+--! EndIncluded admit/judge_ceilings.sql
+--! Included admit/judge_deadline.sql
+create or replace function :SCHEMA.judge_deadline(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_late bigint[] := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= :SCHEMA.now_ms());
+begin
+  if v_late = '{}' then
+    return verdict;
+  end if;
+  perform :SCHEMA.expire_jobs(v_late);
+  return :SCHEMA.refuse(verdict, v_late, 'deadline', false);
+end;
+$$;
+comment on function :SCHEMA.judge_deadline is 'Archives jobs whose deadline has passed by the store''s clock.';
+revoke all on function :SCHEMA.judge_deadline from public;
+--! EndIncluded admit/judge_deadline.sql
+--! Included admit/judge_quarantine.sql
+create or replace function :SCHEMA.judge_quarantine(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad bigint[];
+begin
+  v_bad := array(
+    select c.key
+    from unnest(verdict.admitted) c
+    join :SCHEMA.job j on j.key = c.key
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)));
+  if v_bad = '{}' then
+    return verdict;
+  end if;
+  perform :SCHEMA.quarantine_jobs(v_bad);
+  return :SCHEMA.refuse(verdict, v_bad, 'quarantine', false);
+end;
+$$;
+comment on function :SCHEMA.judge_quarantine is 'Takes jobs with quarantined content out of line, into the state that shows it.';
+revoke all on function :SCHEMA.judge_quarantine from public;
+--! EndIncluded admit/judge_quarantine.sql
+--! Included admit/judge_rate_classes.sql
+create or replace function :SCHEMA.judge_rate_classes(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint;
+  v_over bigint[];
+begin
+  -- Only the classes of these jobs: queues with other classes never wait for each other.
+  perform from :SCHEMA.rate_class r
+  where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
+  order by r.name
+  for update;
+  if not found then
+    return verdict;
+  end if;
+  v_now := :SCHEMA.now_ms();
+  -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
+  -- that costs more than the burst may go when the bucket is full, and overdraws it.
+  v_over := array(
+    select distinct s.key
+    from (
+      select c.key, r.burst, c.weight, :SCHEMA.class_tokens(r, v_now) as tokens,
+        sum(c.weight) over (partition by r.name order by c.ordinality) as wanted
+      from unnest(verdict.admitted) with ordinality c
+      cross join unnest(c.rate_classes) n
+      join :SCHEMA.rate_class r on r.name = n) s
+    where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
+  if v_over = '{}' then
+    return verdict;
+  end if;
+  return :SCHEMA.refuse(verdict, v_over, 'rate_class', true);
+end;
+$$;
+comment on function :SCHEMA.judge_rate_classes is
+  'Holds back jobs for which a rate class of theirs has too few tokens, under a lock on those classes, in order of name. A '
+  'class without a row limits nothing.';
+revoke all on function :SCHEMA.judge_rate_classes from public;
+--! EndIncluded admit/judge_rate_classes.sql
+--! Included admit/pick.sql
+create or replace function :SCHEMA.pick(
+  lanes :SCHEMA.lane_start[], drawn :SCHEMA.candidate[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
+)
+returns :SCHEMA.candidate[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    with ranked as (
+      select d as candidate, d.queue, d.rank, d.priority, d.scheduled_at_ms, d.key,
+        -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole, longest waiting first.
+        row_number() over (
+          partition by d.queue
+          order by case when pick.quantum is null then d.rank end, d.served_at_ms,
+            case when pick.quantum is null then d.priority end desc,
+            case when pick.quantum is null then d.scheduled_at_ms end,
+            d.partition_key, d.rank, d.key) as place
+      from unnest(drawn) d
+      join (select l.queue, l.partition_key, max(l.most) as most from unnest(lanes) l group by l.queue, l.partition_key) l
+        on l.queue = d.queue and l.partition_key = d.partition_key
+      where d.rank <= l.most
+    )
+    select coalesce(array_agg(p.candidate order by p.position, p.place), '{}')
+    from (
+      select r.candidate, r.place, coalesce(s.position, 0) + (r.place - 1)::double precision / coalesce(w.weight, 1) as position
+      from ranked r
+      left join unnest(shares) s on s.queue = r.queue
+      left join :SCHEMA.queue w on w.queue = r.queue and pick.shares is not null
+      order by 3, r.queue
+      limit capacity) p);
+end;
+$$;
+comment on function :SCHEMA.pick is
+  'The jobs to admit of those drawn, if no policy objects, in the order in which they are to run: fair among partitions, by '
+  'weight among queues, and within a partition by priority, due time and age.';
+revoke all on function :SCHEMA.pick from public;
+--! EndIncluded admit/pick.sql
+--! Included admit/refuse.sql
+create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, keys bigint[], reason text, closes boolean)
+returns :SCHEMA.verdict
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  verdict.refusals := verdict.refusals || array(
+    select cast(row(c.queue, refuse.reason, count(*)) as :SCHEMA.refusal)
+    from unnest(verdict.admitted) c
+    where c.key = any (keys)
+    group by c.queue);
+  if closes then
+    verdict.closed := verdict.closed || array(
+      select distinct c.lane_no from unnest(verdict.admitted) c where c.key = any (keys));
+  end if;
+  verdict.admitted := array(
+    select verdict.admitted[i]
+    from generate_subscripts(verdict.admitted, 1) i
+    where verdict.admitted[i].key <> all (keys)
+    order by i);
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.refuse is
+  'Takes jobs out of a verdict, counts them by queue under the reason, and closes their lines for the rest of the call where '
+  'those behind them must not pass.';
+revoke all on function :SCHEMA.refuse from public;
+--! EndIncluded admit/refuse.sql
+--! Included admit/rotate_lanes.sql
+create or replace function :SCHEMA.rotate_lanes(pass :SCHEMA.gate_pass, at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_lane bigint;
+begin
+  if pass.quantum is not null then
+    perform :SCHEMA.end_turns(pass, at_ms);
+  elsif pass.crowded then
+    perform :SCHEMA.serve_lanes(pass.asked, at_ms);
+  elsif pass.partial then
+    -- Some got one more than others, or were not asked: only then does it matter who is next.
+    perform :SCHEMA.serve_lanes(array(
+      select l.no
+      from unnest(pass.lanes) l
+      where l.no = any (pass.dry) or (l.queue, l.partition_key) in (
+        select c.queue, c.partition_key from unnest(pass.chosen) c
+        where c.rank = (select max(m.rank) from unnest(pass.chosen) m where m.queue = c.queue))), at_ms);
+  end if;
+  if pass.crowded then
+    foreach v_lane in array pass.dry loop
+      perform :SCHEMA.retire_lane(v_lane, at_ms);
+    end loop;
+  end if;
+end;
+$$;
+comment on function :SCHEMA.rotate_lanes is
+  'Sends partitions that were served to the back of the queue of turns, and empty lines out of it where there are many.';
+revoke all on function :SCHEMA.rotate_lanes from public;
+--! EndIncluded admit/rotate_lanes.sql
+--! Included admit/running_in.sql
+create or replace function :SCHEMA.running_in(queue text, partition_key text)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  return (
+    select count(*)
+    from :SCHEMA.lease l
+    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+    where l.queue = running_in.queue and l.partition_key = running_in.partition_key);
+end;
+$$;
+comment on function :SCHEMA.running_in is
+  'How many jobs of a partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak.';
+revoke all on function :SCHEMA.running_in from public;
+--! EndIncluded admit/running_in.sql
+--! Included admit/serve_lanes.sql
+create or replace function :SCHEMA.serve_lanes(lanes bigint[], at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_mine bigint[];
+begin
+  v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip locked);
+  update :SCHEMA.lane l
+  set served_at_ms = serve_lanes.at_ms
+  where l.no = any (v_mine);
+  -- A second row of a line has brought it to the front (open_lanes); that was its purpose.
+  delete from :SCHEMA.lane l
+  using :SCHEMA.lane first
+  where first.no = any (v_mine) and not first.dying
+    and l.queue = first.queue and l.partition_key = first.partition_key and l.sticky_worker = first.sticky_worker
+    and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no;
+end;
+$$;
+comment on function :SCHEMA.serve_lanes is 'Puts lines behind all that have waited longer. Skips those that another claim is moving.';
+revoke all on function :SCHEMA.serve_lanes from public;
+--! EndIncluded admit/serve_lanes.sql
+--! Included admit/share_ends.sql
+create or replace function :SCHEMA.share_ends(shares :SCHEMA.queue_share[], admitted :SCHEMA.candidate[])
+returns :SCHEMA.queue_share[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select array_agg(cast(row(s.queue,
+      round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
+      as :SCHEMA.queue_share))
+    from unnest(shares) s
+    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue = s.queue
+    left join :SCHEMA.queue w on w.queue = s.queue);
+end;
+$$;
+comment on function :SCHEMA.share_ends is 'Where the queues stand in the sharing once these jobs have been admitted.';
+revoke all on function :SCHEMA.share_ends from public;
+--! EndIncluded admit/share_ends.sql
+--! Included admit/share_starts.sql
+create or replace function :SCHEMA.share_starts(queues text[])
+returns :SCHEMA.queue_share[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    with stored as (
+      select q.queue, s.position from unnest(share_starts.queues) q(queue) left join :SCHEMA.queue_share s on s.queue = q.queue
+    ), ahead as (
+      select coalesce(max(s.position), 0) as position from stored s
+    )
+    select array_agg(cast(row(s.queue, greatest(coalesce(s.position, a.position), a.position - 1)) as :SCHEMA.queue_share))
+    from stored s
+    cross join ahead a);
+end;
+$$;
+comment on function :SCHEMA.share_starts is
+  'Where each queue stands in the sharing: what it has had by its weight. One that was idle is at most one round behind, so '
+  'it comes back without a burst.';
+revoke all on function :SCHEMA.share_starts from public;
+--! EndIncluded admit/share_starts.sql
+--! Included admit/usable_lanes.sql
+create or replace function :SCHEMA.usable_lanes(lanes :SCHEMA.lane_start[], at_ms bigint)
+returns :SCHEMA.lane_choice
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_choice :SCHEMA.lane_choice;
+begin
+  -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
+  with judged as (
+    select l, l.queue, case
+        when c.name is not null then 'rate_class'
+        when f.queue is not null then 'concurrency_limit'
+      end as reason, c.ready_ms
+    from unnest(usable_lanes.lanes) l
+    left join lateral (
+      select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
+      from :SCHEMA.rate_class r
+      where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key))
+        and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
+      order by 2 desc nulls first
+      limit 1) c on true
+    left join (
+      select p.queue, p.partition_key
+      from (select distinct o.queue, o.partition_key from unnest(usable_lanes.lanes) o) p
+      join :SCHEMA.concurrency_limit m on m.queue = p.queue and m.on_saturated = 'queue'
+      where :SCHEMA.running_in(p.queue, p.partition_key) >= m.max_concurrent
+    ) f on f.queue = l.queue and f.partition_key = l.partition_key
+  ), counted as (
+    select j.queue, j.reason, count(*) as n
+    from judged j
+    where j.reason is not null and exists (
+      select from :SCHEMA.job w
+      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key and w.sticky_worker = (j.l).sticky_worker
+        and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
+        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available')
+    group by j.queue, j.reason
+  )
+  select
+    (select array_agg(j.l order by (j.l).served_at_ms, (j.l).priority desc, (j.l).no) from judged j where j.reason is null),
+    (select array_agg(cast(row(c.queue, c.reason, c.n) as :SCHEMA.refusal)) from counted c),
+    (select min(j.ready_ms) from judged j)
+  into v_choice.lanes, v_choice.refusals, v_choice.ready_ms;
+  return v_choice;
+end;
+$$;
+comment on function :SCHEMA.usable_lanes is
+  'Leaves out lines that can''t be served now, because a rate class of theirs has no token or their partition is at its '
+  'ceiling: what waits there must not take the place of what can run. Counts one refusal for each with a job in it, and says '
+  'when the first of the classes will have a token, in ms.';
+revoke all on function :SCHEMA.usable_lanes from public;
+--! EndIncluded admit/usable_lanes.sql
+--! Included admit/held_back_by.sql
+create or replace function :SCHEMA.held_back_by(job :SCHEMA.job)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  if exists (select from :SCHEMA.queue q where q.queue = job.queue and q.paused) then
+    return 'paused';
+  elsif exists (
+    select from :SCHEMA.quarantine q
+    where q.fingerprint = coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)))
+  then
+    return 'quarantine';
+  elsif job.deadline_ms <= v_now then
+    return 'deadline';
+  elsif exists (
+    select from :SCHEMA.rate_class r
+    where r.name = any (job.rate_classes) and :SCHEMA.class_tokens(r, v_now) < least(job.weight, r.burst))
+  then
+    return 'rate_class';
+  elsif exists (
+    select from :SCHEMA.concurrency_limit m
+    where m.queue = job.queue and m.on_saturated <> 'cancel_running'
+      and :SCHEMA.running_in(job.queue, job.partition_key) >= m.max_concurrent)
+  then
+    return 'concurrency_limit';
+  end if;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.held_back_by is
+  'What would hold an available job back if it were first in line now: paused, quarantine, deadline, rate_class, '
+  'concurrency_limit, or null.';
+revoke all on function :SCHEMA.held_back_by from public;
+--! EndIncluded admit/held_back_by.sql
 --! Included settle/ack.sql
 create or replace function :SCHEMA.ack(
   job_id text,
@@ -2556,6 +3636,8 @@ begin
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
     delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
+    -- A place under a ceiling is free: whoever waits for it may sleep.
+    perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
   end if;
   if exists (select from unnest(acks) a where a.result is not null) then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
@@ -2565,6 +3647,9 @@ begin
     where s.state = 'completed' and a.result is not null
     on conflict (key) do update
       set result_schema_version = excluded.result_schema_version, result = excluded.result;
+  end if;
+  if exists (select from unnest(acks) a where a.actual_weight is not null) then
+    perform :SCHEMA.reconcile_charges(acks, settled);
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
@@ -2589,6 +3674,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_checkpoint jsonb;
   v_key bigint;
 begin
   if json_typeof(checkpoint.checkpoint) is distinct from 'object' then
@@ -2598,9 +3684,14 @@ begin
   elsif octet_length(checkpoint.cursor) > 1048576 then
     perform :SCHEMA.raise_invalid('cursor', 'is too long', 'at most 1048576 bytes');
   end if;
+  begin
+    v_checkpoint := checkpoint.checkpoint::jsonb;
+  exception when data_exception then
+    perform :SCHEMA.raise_invalid('checkpoint', sqlerrm, 'JSON without U+0000 and without numbers beyond all bounds');
+  end;
   v_key := :SCHEMA.hold(checkpoint.job_id, checkpoint.lease_id, checkpoint.fence);
   insert into :SCHEMA.job_extra as x (key, checkpoint, cursor)
-  values (v_key, checkpoint.checkpoint::jsonb, checkpoint.cursor)
+  values (v_key, v_checkpoint, checkpoint.cursor)
   on conflict (key) do update set checkpoint = excluded.checkpoint, cursor = excluded.cursor;
 end;
 $$;
@@ -2661,14 +3752,18 @@ as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
 begin
-  perform from :SCHEMA.job j
-  join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
-  where j.key = v_key and j.state = 'running' and j.fence = hold.fence
-  for update of j;
-  if not found then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_key;
+  -- Looked at again: while it waited for the row, renew may have given the job a lease row of its own.
+  for v_look in 1..3 loop
+    perform from :SCHEMA.job j
+    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = hold.lease_id
+    where j.key = v_key and j.state = 'running' and j.fence = hold.fence
+    for update of j;
+    if found then
+      return v_key;
+    end if;
+  end loop;
+  perform :SCHEMA.raise_rejected(job_id);
+  return null;
 end;
 $$;
 comment on function :SCHEMA.hold is
@@ -2792,7 +3887,7 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else s.attempt + 1 end, s.fence,
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else least(s.attempt, 2147483646) + 1 end, s.fence,
     s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
@@ -2839,6 +3934,7 @@ as $$
 #variable_conflict use_column
 declare
   v_asked :SCHEMA.ack_input[];
+  v_leases bigint[];
   v_held bigint[];
   v_expires_ms bigint;
   v_partly record;
@@ -2847,16 +3943,23 @@ begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
   -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
-  perform from :SCHEMA.lease l
-  where l.lease_no in (
-    select j.lease_no from unnest(v_asked) a join :SCHEMA.job j on j.key = a.key and j.fence = a.fence)
-  order by l.lease_no
-  for update;
-  v_held := array(
-    select j.key
+  v_leases := array(
+    select distinct h.lease_no
     from unnest(v_asked) a
-    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+    cross join lateral (
+      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence and j.lease_no is not null offset 0) h);
+  perform from :SCHEMA.lease l where l.lease_no = any (v_leases) order by l.lease_no for update;
+  v_held := array(
+    select h.key
+    from unnest(v_asked) a
+    cross join lateral (
+      select j.key, j.lease_no
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+      offset 0) h
+    where exists (
+      select from :SCHEMA.lease l
+      where l.lease_no = h.lease_no and l.lease_no = any (v_leases) and l.lease_id = a.lease_id));
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
   for v_partly in
@@ -2865,9 +3968,11 @@ begin
       bool_and(j.key = any (v_held)) as whole
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
-    where l.lease_no in (select h.lease_no from :SCHEMA.job h where h.key = any (v_held))
+    cross join lateral (
+      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+    where l.lease_no = any (v_leases)
     group by l.lease_no
+    having bool_or(j.key = any (v_held))
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
@@ -2910,30 +4015,51 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_settled :SCHEMA.settled_job[];
-  v_moved :SCHEMA.settled_job[];
+  v_left :SCHEMA.ack_input[] := acks;
+  v_settled :SCHEMA.settled_job[] := '{}';
 begin
-  -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
-  with gone as (
-    delete from :SCHEMA.job j
-    using (select * from unnest(acks) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
-    where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-      and (a.outcome = 'revoke' or j.retention_ms is null)
-    returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
-      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no, l.queue is not null,
-      j.weight, j.charged) as :SCHEMA.settled_job) as settled
-  )
-  select array_agg(g.settled) into v_settled from gone g;
-
-  if coalesce(cardinality(v_settled), 0) < cardinality(acks) then
-    v_moved := :SCHEMA.settle_in_place(acks);
-    v_settled := coalesce(v_settled, '{}') || coalesce(v_moved, '{}');
-  end if;
+  for v_look in 1..3 loop
+    -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
+    with held as materialized (
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
+      from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
+      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the table would
+      -- walk all that has ever been in it.
+      cross join lateral (
+        select j.ctid as tid, j.lease_no
+        from :SCHEMA.job j
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+          and (a.outcome = 'revoke' or j.retention_ms is null)
+        offset 0) h
+      cross join lateral (
+        select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+    ), gone as (
+      delete from :SCHEMA.job j
+      using held h
+      where j.ctid = h.tid
+      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms, h.lease_no, h.own_lease,
+        j.weight, j.charged) as :SCHEMA.settled_job) as settled
+    )
+    select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
+    exit when cardinality(v_settled) = cardinality(acks);
+    v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
+    exit when cardinality(v_settled) = cardinality(acks);
+    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row, may have left
+    -- the job to its holder.
+    v_left := array(
+      select a from unnest(v_left) a
+      where exists (
+        select from :SCHEMA.job j
+        join :SCHEMA.lease l on l.lease_no = j.lease_no
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and l.lease_id = a.lease_id
+        offset 0));
+    exit when v_left = '{}';
+  end loop;
   if v_settled <> '{}' then
     perform :SCHEMA.after_settle(acks, v_settled);
   end if;
-  return coalesce(v_settled, '{}');
+  return v_settled;
 end;
 $$;
 comment on function :SCHEMA.settle is
@@ -2959,38 +4085,44 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_moved :SCHEMA.settled_job[];
 begin
-  with moved as (
+  with held as materialized (
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      cast(case a.outcome
+        when 'success' then 'completed'
+        when 'retry' then case when h.attempt < h.max_attempts - 1 then 'retryable' else 'archived' end
+        when 'skip' then 'archived'
+        when 'snooze' then 'scheduled'
+        when 'rate_limited' then 'available'
+        else 'undecodable'
+      end as :SCHEMA.job_state) as state
+    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a
+    cross join lateral (
+      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+        and (a.outcome <> 'success' or j.retention_ms is not null)
+      offset 0) h
+    cross join lateral (
+      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+  ), moved as (
     update :SCHEMA.job j
-    set state = n.state,
-      attempt = case when a.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
+    set state = h.state,
+      attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
-        when n.state = 'retryable' then v_now + coalesce(a.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
-        when n.state = 'scheduled' then v_now + a.delay_ms
+        when h.state = 'retryable' then
+          v_now + coalesce(h.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+        when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,
-      finalized_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then v_now end,
-      evict_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then
+      finalized_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then v_now end,
+      evict_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then
         v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a, :SCHEMA.lease l,
-      lateral (
-        -- max_attempts is looked up here only to name the state; the row itself is checked below.
-        select o.key, o.claimed_at_ms, o.charged, cast(case a.outcome
-          when 'success' then 'completed'
-          when 'retry' then case when o.attempt < o.max_attempts - 1 then 'retryable' else 'archived' end
-          when 'skip' then 'archived'
-          when 'snooze' then 'scheduled'
-          when 'rate_limited' then 'available'
-          else 'undecodable'
-        end as :SCHEMA.job_state) as state
-        from :SCHEMA.job o
-        where o.key = a.key) n
-    where j.key = n.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-      and (a.outcome <> 'success' or j.retention_ms is not null)
-    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
-      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no, l.queue is not null,
-      j.weight, n.charged) as :SCHEMA.settled_job) as settled
+    from held h
+    where j.ctid = h.tid
+    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms, h.lease_no, h.own_lease,
+      j.weight, h.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
   return v_moved;
@@ -3019,6 +4151,1277 @@ $$;
 comment on function :SCHEMA.trim_attempts is 'Keeps the newest 50 entries of a job''s history.';
 revoke all on function :SCHEMA.trim_attempts from public;
 --! EndIncluded settle/trim_attempts.sql
+--! Included settle/defer_rate_class.sql
+create or replace function :SCHEMA.defer_rate_class(name text, ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_until_ms bigint;
+begin
+  perform :SCHEMA.check_text('name', defer_rate_class.name, 255);
+  perform :SCHEMA.check_duration('ms', defer_rate_class.ms);
+  -- A class that nobody limited gets a row that limits nothing but can be deferred.
+  insert into :SCHEMA.rate_class (name, limit_per_window, window_ms, burst, level, refilled_at_ms)
+  values (defer_rate_class.name, 1000000000, 1000, 1000000000, 1000000000000, :SCHEMA.now_ms())
+  on conflict do nothing;
+  perform from :SCHEMA.rate_class r where r.name = defer_rate_class.name for update;
+  update :SCHEMA.rate_class r
+  set deferred_until_ms = greatest(r.deferred_until_ms, :SCHEMA.now_ms() + defer_rate_class.ms)
+  where r.name = defer_rate_class.name
+  returning r.deferred_until_ms into v_until_ms;
+  return v_until_ms;
+end;
+$$;
+comment on function :SCHEMA.defer_rate_class is
+  'Holds a rate class back, for the whole fleet, for ms from now: what a handler does that was told to come back later. A '
+  'deferral is never shortened. Returns until when, in ms. Errors: HR007.';
+revoke all on function :SCHEMA.defer_rate_class from public;
+--! EndIncluded settle/defer_rate_class.sql
+--! Included settle/reconcile_charges.sql
+create or replace function :SCHEMA.reconcile_charges(acks :SCHEMA.ack_input[], settled :SCHEMA.settled_job[])
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now bigint;
+begin
+  perform from :SCHEMA.rate_class r
+  where r.name in (
+    select n from unnest(settled) s
+    join unnest(acks) a on a.ord = s.ord and a.actual_weight is not null
+    cross join unnest(s.charged) n)
+  order by r.name
+  for update;
+  if not found then
+    return;
+  end if;
+  v_now := :SCHEMA.now_ms();
+  update :SCHEMA.rate_class r
+  set level = least(r.burst * r.window_ms::numeric,
+        case when r.paused then r.level
+        else least(r.burst * r.window_ms::numeric,
+          r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) end
+        + d.unused * r.window_ms),
+    refilled_at_ms = greatest(r.refilled_at_ms, v_now)
+  from (
+    select n.name, sum(s.weight::bigint - a.actual_weight) as unused
+    from unnest(settled) s
+    join unnest(acks) a on a.ord = s.ord and a.actual_weight is not null
+    cross join unnest(s.charged) n(name)
+    group by n.name) d
+  where r.name = d.name;
+end;
+$$;
+comment on function :SCHEMA.reconcile_charges is
+  'Gives back, or takes, what an attempt really cost against the weight charged at its admission, in each class that was '
+  'charged: under the fence of the ack, so exactly once.';
+revoke all on function :SCHEMA.reconcile_charges from public;
+--! EndIncluded settle/reconcile_charges.sql
+--! Included schedule/zone_offset.sql
+create or replace function :SCHEMA.zone_offset(zone text, at_s bigint)
+returns bigint
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select extract(epoch from timezone(zone_offset.zone, to_timestamp(at_s::double precision)))::bigint - at_s;
+$$;
+comment on function :SCHEMA.zone_offset is
+  'By how many seconds the local time of a zone is ahead of UTC at an instant, in seconds since the epoch. '
+  'Does not look at the session''s TimeZone.';
+revoke all on function :SCHEMA.zone_offset from public;
+--! EndIncluded schedule/zone_offset.sql
+--! Included schedule/zone_change.sql
+create or replace function :SCHEMA.zone_change(zone text, from_s bigint, to_s bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_before bigint := from_s;
+  v_after bigint := to_s;
+  v_middle bigint;
+  v_offset bigint := :SCHEMA.zone_offset(zone, to_s);
+begin
+  while v_after - v_before > 1 loop
+    v_middle := (v_before + v_after) / 2;
+    if :SCHEMA.zone_offset(zone, v_middle) = v_offset then
+      v_after := v_middle;
+    else
+      v_before := v_middle;
+    end if;
+  end loop;
+  return v_after;
+end;
+$$;
+comment on function :SCHEMA.zone_change is
+  'The first second at which a zone has the offset that it has at to_s, where its offset changes once '
+  'between the two instants.';
+revoke all on function :SCHEMA.zone_change from public;
+--! EndIncluded schedule/zone_change.sql
+--! Included schedule/fresh_local.sql
+create or replace function :SCHEMA.fresh_local(zone text, at_s bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_earlier_s bigint := at_s - 93600;
+  v_offset bigint;
+  v_earlier_offset bigint;
+begin
+  if zone is null then
+    return at_s;
+  end if;
+  v_offset := :SCHEMA.zone_offset(zone, at_s);
+  v_earlier_offset := :SCHEMA.zone_offset(zone, v_earlier_s);
+  if v_earlier_offset <= v_offset then
+    return at_s + v_offset;
+  end if;
+  -- The clocks have been put back: what they show was seen before, until they are past where they stood.
+  return greatest(at_s + v_offset, :SCHEMA.zone_change(zone, v_earlier_s, at_s) + v_earlier_offset);
+end;
+$$;
+comment on function :SCHEMA.fresh_local is
+  'The first local time, in seconds, that a clock of the zone shows for the first time at or after an '
+  'instant, in seconds since the epoch. No zone: UTC.';
+revoke all on function :SCHEMA.fresh_local from public;
+--! EndIncluded schedule/fresh_local.sql
+--! Included schedule/times_before.sql
+create or replace function :SCHEMA.times_before(rule :SCHEMA.schedule_rule, time_s integer)
+returns bigint
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select
+    (select count(*) from unnest(rule.hours) h where h < time_s / 3600)
+      * cardinality(rule.minutes) * cardinality(rule.seconds)
+    + case when time_s / 3600 = any (rule.hours) then
+        (select count(*) from unnest(rule.minutes) m where m < time_s / 60 % 60) * cardinality(rule.seconds)
+        + case when time_s / 60 % 60 = any (rule.minutes) then
+            (select count(*) from unnest(rule.seconds) s where s < time_s % 60)
+          else 0 end
+      else 0 end;
+$$;
+comment on function :SCHEMA.times_before is
+  'How many times of a cron rule a day has before time_s, in seconds since midnight.';
+revoke all on function :SCHEMA.times_before from public;
+--! EndIncluded schedule/times_before.sql
+--! Included schedule/count_local.sql
+create or replace function :SCHEMA.count_local(rule :SCHEMA.schedule_rule, from_s bigint, to_s bigint)
+returns bigint
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce(sum(case
+      when d.day < b.last_day then :SCHEMA.times_before(rule, 86400)
+      else :SCHEMA.times_before(rule, b.last_time)
+    end - case when d.day > b.first_day then 0 else :SCHEMA.times_before(rule, b.first_time) end), 0)::bigint
+  from (
+    select from_s / 86400 as first_day, (from_s % 86400)::integer as first_time, to_s / 86400 as last_day,
+      (to_s % 86400)::integer as last_time) b
+  cross join lateral generate_series(b.first_day, b.last_day) d(day)
+  cross join lateral (select date '1970-01-01' + d.day::integer as date) c
+  where from_s < to_s
+    and extract(month from c.date)::integer = any (rule.months)
+    and (rule.days is null and rule.weekdays is null
+      or extract(day from c.date)::integer = any (rule.days)
+      or extract(dow from c.date)::integer = any (rule.weekdays));
+$$;
+comment on function :SCHEMA.count_local is
+  'How many local times from from_s on and before to_s a cron rule names, counted by days; in seconds since '
+  'the local epoch, not before it. Knows no time zones.';
+revoke all on function :SCHEMA.count_local from public;
+--! EndIncluded schedule/count_local.sql
+--! Included schedule/count_ticks.sql
+create or replace function :SCHEMA.count_ticks(rule :SCHEMA.schedule_rule, after_ms bigint, until_ms bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_stretch bigint := 14 * 86400;
+  v_at_s bigint := after_ms / 1000 + 1;
+  v_end_s bigint := until_ms / 1000 + 1;
+  v_seen_s bigint;
+  v_to_s bigint;
+  v_offset bigint;
+  v_ticks bigint := 0;
+begin
+  if until_ms <= after_ms then
+    return 0;
+  elsif rule.every_ms is not null then
+    return until_ms / rule.every_ms - after_ms / rule.every_ms;
+  elsif rule.zone is null then
+    return :SCHEMA.count_local(rule, v_at_s, v_end_s);
+  end if;
+  -- Stretch by stretch with the same offset; what the clocks show again is not counted again.
+  v_seen_s := :SCHEMA.fresh_local(rule.zone, v_at_s);
+  while v_at_s < v_end_s loop
+    v_to_s := least(v_at_s + c_stretch, v_end_s);
+    v_offset := :SCHEMA.zone_offset(rule.zone, v_at_s);
+    if :SCHEMA.zone_offset(rule.zone, v_to_s) <> v_offset then
+      v_to_s := :SCHEMA.zone_change(rule.zone, v_at_s, v_to_s);
+    end if;
+    v_ticks := v_ticks + :SCHEMA.count_local(rule, greatest(v_seen_s, v_at_s + v_offset), v_to_s + v_offset);
+    v_seen_s := greatest(v_seen_s, v_to_s + v_offset);
+    v_at_s := v_to_s;
+  end loop;
+  return v_ticks;
+end;
+$$;
+comment on function :SCHEMA.count_ticks is
+  'How many ticks a rule has after after_ms and until until_ms, both in ms since the epoch. The cost grows '
+  'with the days between, not with the ticks.';
+revoke all on function :SCHEMA.count_ticks from public;
+--! EndIncluded schedule/count_ticks.sql
+--! Included schedule/next_day.sql
+create or replace function :SCHEMA.next_day(rule :SCHEMA.schedule_rule, from_day date)
+returns date
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from_month integer := extract(year from from_day)::integer * 12 + extract(month
+    from from_day)::integer - 1;
+  v_first date;
+  v_day date;
+begin
+  -- The longest way is from one leap day to the next around 2100: eight years.
+  for v_month in v_from_month..v_from_month + 108 loop
+    continue when v_month % 12 + 1 <> all (rule.months);
+    v_first := make_date(v_month / 12, v_month % 12 + 1, 1);
+    select min(d.day) into v_day
+    from (
+      select v_first + n as day, n + 1 as day_of_month
+      from generate_series(0, make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first - 1) n) d
+    where d.day >= from_day
+      and (rule.days is null and rule.weekdays is null
+        or d.day_of_month = any (rule.days)
+        or (d.day - date '1970-01-04') % 7 = any (rule.weekdays));
+    if v_day is not null then
+      return v_day;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.next_day is
+  'The first day from from_day on that a cron rule names. Where day of month and day of week are both given, '
+  'one suffices.';
+revoke all on function :SCHEMA.next_day from public;
+--! EndIncluded schedule/next_day.sql
+--! Included schedule/next_local.sql
+create or replace function :SCHEMA.next_local(rule :SCHEMA.schedule_rule, from_s bigint)
+returns bigint
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_time integer := ((from_s % 86400) + 86400) % 86400;
+  v_today date := date '1970-01-01' + ((from_s - v_time) / 86400)::integer;
+  v_day date := :SCHEMA.next_day(rule, v_today);
+  v_hour integer;
+  v_minute integer;
+  v_second integer;
+begin
+  if v_day = v_today then
+    v_hour := v_time / 3600;
+    v_minute := v_time / 60 % 60;
+    if v_hour = any (rule.hours) then
+      if v_minute = any (rule.minutes) then
+        select min(s) into v_second from unnest(rule.seconds) s where s >= v_time % 60;
+      end if;
+      if v_second is null then
+        select min(m) into v_minute from unnest(rule.minutes) m where m > v_minute;
+        v_second := rule.seconds[1];
+      end if;
+    else
+      v_minute := null;
+    end if;
+    if v_minute is null then
+      select min(h) into v_hour from unnest(rule.hours) h where h > v_hour;
+      v_minute := rule.minutes[1];
+      v_second := rule.seconds[1];
+    end if;
+    if v_hour is null then
+      v_day := :SCHEMA.next_day(rule, v_today + 1);
+    end if;
+  end if;
+  if v_hour is null then
+    v_hour := rule.hours[1];
+    v_minute := rule.minutes[1];
+    v_second := rule.seconds[1];
+  end if;
+  return (v_day - date '1970-01-01') * 86400::bigint + v_hour * 3600 + v_minute * 60 + v_second;
+end;
+$$;
+comment on function :SCHEMA.next_local is
+  'The first local time from from_s on that a cron rule names; both in seconds since the local epoch. Knows '
+  'no time zones.';
+revoke all on function :SCHEMA.next_local from public;
+--! EndIncluded schedule/next_local.sql
+--! Included schedule/next_instant.sql
+create or replace function :SCHEMA.next_instant(rule :SCHEMA.schedule_rule, after_ms bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_far bigint := 93600;
+  v_local_s bigint;
+  v_before bigint;
+  v_after bigint;
+begin
+  if rule.every_ms is not null then
+    return (after_ms / rule.every_ms + 1) * rule.every_ms;
+  end if;
+  v_local_s := :SCHEMA.fresh_local(rule.zone, after_ms / 1000 + 1);
+  -- Each round but the last meets a time that the clocks leave out.
+  for v_round in 1..50 loop
+    v_local_s := :SCHEMA.next_local(rule, v_local_s);
+    if v_local_s is null or rule.zone is null then
+      return v_local_s * 1000;
+    end if;
+    -- A zone is at most 14 hours off, so these are the offsets well before and well after; the earlier one
+    -- first, because a time that occurs twice fires at its first occurrence.
+    v_before := :SCHEMA.zone_offset(rule.zone, v_local_s - c_far);
+    if :SCHEMA.zone_offset(rule.zone, v_local_s - v_before) = v_before then
+      return (v_local_s - v_before) * 1000;
+    end if;
+    v_after := :SCHEMA.zone_offset(rule.zone, v_local_s + c_far);
+    if :SCHEMA.zone_offset(rule.zone, v_local_s - v_after) = v_after then
+      return (v_local_s - v_after) * 1000;
+    end if;
+    v_local_s := greatest(v_local_s + 1,
+      :SCHEMA.zone_change(rule.zone, v_local_s - c_far, v_local_s + c_far) + v_after);
+  end loop;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.next_instant is
+  'The first instant after after_ms, in ms since the epoch, that a rule names. Local times that do not exist '
+  'are left out; those that occur twice count at the first.';
+revoke all on function :SCHEMA.next_instant from public;
+--! EndIncluded schedule/next_instant.sql
+--! Included schedule/first_ticks.sql
+create or replace function :SCHEMA.first_ticks(rule :SCHEMA.schedule_rule, after_ms bigint, until_ms bigint,
+  most integer)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_tick_ms bigint := after_ms;
+  v_ticks bigint[] := '{}';
+begin
+  while cardinality(v_ticks) < most loop
+    v_tick_ms := :SCHEMA.next_instant(rule, v_tick_ms);
+    exit when v_tick_ms is null or v_tick_ms > until_ms;
+    v_ticks := v_ticks || v_tick_ms;
+  end loop;
+  return v_ticks;
+end;
+$$;
+comment on function :SCHEMA.first_ticks is
+  'The first ticks of a rule after after_ms and until until_ms, at most so many; in ms since the epoch.';
+revoke all on function :SCHEMA.first_ticks from public;
+--! EndIncluded schedule/first_ticks.sql
+--! Included schedule/newest_ticks.sql
+create or replace function :SCHEMA.newest_ticks(
+  rule :SCHEMA.schedule_rule, after_ms bigint, until_ms bigint, most integer
+)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_from_ms bigint := after_ms;
+  v_to_ms bigint := until_ms;
+  v_middle_ms bigint;
+begin
+  if rule.every_ms is not null then
+    v_from_ms := greatest(after_ms, (until_ms / rule.every_ms - most) * rule.every_ms);
+  elsif :SCHEMA.count_ticks(rule, after_ms, until_ms) > most then
+    -- Cron ticks are at least a second apart, so a second tells how many there are from exactly one place on.
+    while v_to_ms - v_from_ms > 1000 loop
+      v_middle_ms := (v_from_ms + v_to_ms) / 2;
+      if :SCHEMA.count_ticks(rule, v_middle_ms, until_ms) >= most then
+        v_from_ms := v_middle_ms;
+      else
+        v_to_ms := v_middle_ms;
+      end if;
+    end loop;
+  end if;
+  return :SCHEMA.first_ticks(rule, v_from_ms, until_ms, most);
+end;
+$$;
+comment on function :SCHEMA.newest_ticks is
+  'The newest ticks of a rule after after_ms and until until_ms, at most so many, oldest first; in ms since '
+  'the epoch.';
+revoke all on function :SCHEMA.newest_ticks from public;
+--! EndIncluded schedule/newest_ticks.sql
+--! Included schedule/read_cron_field.sql
+create or replace function :SCHEMA.read_cron_field(
+  name text, value text, least_value integer, greatest_value integer, names text[] default null
+)
+returns integer[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_weekday boolean := name = 'day of week';
+  v_most integer := case when c_weekday then 7 else greatest_value end;
+  v_item text;
+  v_parts text[];
+  v_from integer;
+  v_to integer;
+  v_step integer;
+  v_values integer[] := '{}';
+begin
+  foreach v_item in array string_to_array(lower(value), ',') loop
+    v_parts := regexp_match(v_item, '^(\*|\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?(?:/(\d{1,2}))?$');
+    v_step := coalesce(v_parts[3]::integer, 1);
+    if v_parts[1] = '*' and v_parts[2] is null then
+      v_from := least_value;
+      v_to := greatest_value;
+    else
+      v_from := case when v_parts[1] ~ '^\d' then v_parts[1]::integer
+        else array_position(names, v_parts[1]) + least_value - 1 end;
+      v_to := case
+        when v_parts[2] ~ '^\d' then v_parts[2]::integer
+        when v_parts[2] is not null then array_position(names, v_parts[2]) + least_value - 1
+        when v_parts[3] is not null then greatest_value
+        else v_from
+      end;
+    end if;
+    if v_from is null or v_to is null or v_from < least_value or v_from > v_most or v_to > v_most
+      or v_to < v_from and not c_weekday or v_step not between 1 and greatest_value - least_value + 1
+    then
+      perform :SCHEMA.raise_invalid('spec', 'has a bad ' || name || ': ' || :SCHEMA.cut_text(value, 40),
+        least_value || '..' || v_most
+        || case when names is null then '' else ' or ' || names[1] || '..' || names[cardinality(names)] end
+        || ', *, lists, ranges and steps');
+    end if;
+    if v_to < v_from then
+      v_to := v_to + 7;
+    end if;
+    v_values := v_values || array(select v from generate_series(v_from, v_to, v_step) v);
+  end loop;
+  return array(select distinct case when c_weekday then v % 7 else v end from unnest(v_values) v order by 1);
+end;
+$$;
+comment on function :SCHEMA.read_cron_field is
+  'The values that a field of a cron spec names, sorted. Days of the week are 0..6 with 7 for Sunday too, '
+  'and their ranges may go over the end of the week. Raises HR007.';
+revoke all on function :SCHEMA.read_cron_field from public;
+--! EndIncluded schedule/read_cron_field.sql
+--! Included schedule/check_zone.sql
+create or replace function :SCHEMA.check_zone(zone text)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- A word without a slash may be an abbreviation, which sessions read differently; a name with digits behind
+  -- a sign may be a POSIX rule, which any typing error can be.
+  if zone in ('UTC', 'GMT') then
+    return null;
+  elsif octet_length(zone) <= 64 and (zone ~ '^[A-Z][A-Za-z]*(/[A-Z][A-Za-z_-]*)+$'
+    or zone ~ '^Etc/GMT([+-]0|0|\+[1-9]|\+1[0-2]|-[1-9]|-1[0-4])$')
+  then
+    perform :SCHEMA.zone_offset(zone, 0);
+    return zone;
+  end if;
+  perform :SCHEMA.raise_invalid('spec', 'has an unknown time zone: ' || :SCHEMA.cut_text(zone, 64),
+    'UTC, or a name like Europe/Berlin');
+exception when invalid_parameter_value then
+  perform :SCHEMA.raise_invalid('spec', 'has an unknown time zone: ' || zone,
+    'UTC, or a name like Europe/Berlin');
+end;
+$$;
+comment on function :SCHEMA.check_zone is
+  'The name of an IANA time zone as it is, null for UTC; raises HR007 for anything else. Abbreviations and '
+  'POSIX rules are no names.';
+revoke all on function :SCHEMA.check_zone from public;
+--! EndIncluded schedule/check_zone.sql
+--! Included schedule/read_spec.sql
+create or replace function :SCHEMA.read_spec(spec text)
+returns :SCHEMA.schedule_rule
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_months text[] := array['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov',
+    'dec'];
+  c_weekdays text[] := array['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+  v_text text;
+  v_parts text[];
+  v_rule :SCHEMA.schedule_rule;
+begin
+  perform :SCHEMA.check_text('spec', spec, 1024);
+  v_text := regexp_replace(spec, '^\s+|\s+$', '', 'g');
+  v_parts := regexp_match(v_text, '^@every:(\d{1,18})$');
+  if v_parts is not null then
+    v_rule.every_ms := v_parts[1]::bigint;
+    perform :SCHEMA.check_duration('spec', v_rule.every_ms);
+    return v_rule;
+  end if;
+
+  v_parts := regexp_match(v_text, '^CRON_TZ=(\S*)\s+(\S.*)$');
+  if v_parts is not null then
+    v_text := v_parts[2];
+    v_rule.zone := :SCHEMA.check_zone(v_parts[1]);
+  end if;
+  v_text := case lower(v_text)
+    when '@hourly' then '0 * * * *'
+    when '@daily' then '0 0 * * *'
+    when '@midnight' then '0 0 * * *'
+    when '@weekly' then '0 0 * * 0'
+    when '@monthly' then '0 0 1 * *'
+    when '@yearly' then '0 0 1 1 *'
+    when '@annually' then '0 0 1 1 *'
+    else v_text
+  end;
+  v_parts := regexp_split_to_array(v_text, '\s+');
+  if cardinality(v_parts) = 5 then
+    v_parts := array['0'] || v_parts;
+  elsif cardinality(v_parts) <> 6 or left(v_text, 1) = '@' then
+    perform :SCHEMA.raise_invalid('spec', 'is neither cron nor a known word: ' || :SCHEMA.cut_text(spec, 80),
+      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily, @weekly, @monthly, @yearly');
+  end if;
+  v_rule.seconds := :SCHEMA.read_cron_field('second', v_parts[1], 0, 59);
+  v_rule.minutes := :SCHEMA.read_cron_field('minute', v_parts[2], 0, 59);
+  v_rule.hours := :SCHEMA.read_cron_field('hour', v_parts[3], 0, 23);
+  v_rule.months := :SCHEMA.read_cron_field('month', v_parts[5], 1, 12, c_months);
+  if v_parts[4] <> '*' then
+    v_rule.days := :SCHEMA.read_cron_field('day of month', v_parts[4], 1, 31);
+  end if;
+  if v_parts[6] <> '*' then
+    v_rule.weekdays := :SCHEMA.read_cron_field('day of week', v_parts[6], 0, 6, c_weekdays);
+  end if;
+  if v_rule.weekdays is null and v_rule.days[1] > (
+    select max(case when m = 2 then 29 when m in (4, 6, 9, 11) then 30 else 31 end)
+      from unnest(v_rule.months) m)
+  then
+    perform :SCHEMA.raise_invalid('spec', 'never fires: no such day in these months', 'a date that exists');
+  end if;
+  return v_rule;
+end;
+$$;
+comment on function :SCHEMA.read_spec is
+  'What a spec says, as sets of values. Raises HR007 for one that can''t be read or never fires.';
+revoke all on function :SCHEMA.read_spec from public;
+--! EndIncluded schedule/read_spec.sql
+--! Included schedule/next_tick.sql
+create or replace function :SCHEMA.next_tick(spec text, after_ms bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_next_ms bigint;
+begin
+  perform :SCHEMA.check_range('after_ms', after_ms, 0, 253402300799999);
+  v_next_ms := :SCHEMA.next_instant(:SCHEMA.read_spec(spec), after_ms);
+  if v_next_ms is null then
+    perform :SCHEMA.raise_invalid('spec', 'never fires', 'a time that exists');
+  end if;
+  return v_next_ms;
+end;
+$$;
+comment on function :SCHEMA.next_tick is
+  'The first tick of a spec strictly after an instant; both in ms since the epoch. A spec is cron with 5 '
+  'fields (minute, hour, day of month, month, day of week) or 6 (second first), with names, lists, ranges '
+  'and steps, in UTC or behind CRON_TZ=Zone; or @hourly, @daily, @midnight, @weekly, @monthly, @yearly, '
+  '@annually; or @every:<ms>, counted from the epoch. Local times that do not exist are skipped; those that '
+  'occur twice fire once, at the first. Errors: HR007.';
+revoke all on function :SCHEMA.next_tick from public;
+--! EndIncluded schedule/next_tick.sql
+--! Included schedule/schedule_job.sql
+create or replace function :SCHEMA.schedule_job(schedule :SCHEMA.schedule)
+returns jsonb
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+      'kind', schedule.kind,
+      'payload_base64', translate(encode(schedule.payload, 'base64'), E'\n', ''),
+      'schema_version', schedule.schema_version, 'queue', schedule.queue, 'partition_key',
+        schedule.partition_key,
+      'rate_classes', schedule.rate_classes, 'priority', schedule.priority, 'weight', schedule.weight,
+      'max_attempts', schedule.max_attempts, 'timeout_ms', schedule.timeout_ms, 'retention_ms',
+        schedule.retention_ms,
+      'tags', schedule.tags, 'sticky_worker', schedule.sticky_worker))
+    || jsonb_build_object('headers', schedule.headers);
+$$;
+comment on function :SCHEMA.schedule_job is 'The job of a schedule in the form that enqueue_many reads.';
+revoke all on function :SCHEMA.schedule_job from public;
+--! EndIncluded schedule/schedule_job.sql
+--! Included schedule/tick_job_id.sql
+create or replace function :SCHEMA.tick_job_id(schedule_id text, tick_ms bigint)
+returns text
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select 'sched-' || case
+      when octet_length(schedule_id) <= 200 then schedule_id
+      else encode(sha256(convert_to(schedule_id, 'UTF8')), 'hex')
+    end || '-' || tick_ms;
+$$;
+comment on function :SCHEMA.tick_job_id is
+  'The id of the job of a tick; an id that would be too long has a hash of the schedule''s id in it.';
+revoke all on function :SCHEMA.tick_job_id from public;
+--! EndIncluded schedule/tick_job_id.sql
+--! Included schedule/summarize_schedule.sql
+create or replace function :SCHEMA.summarize_schedule(schedule :SCHEMA.schedule, include_payload boolean)
+returns :SCHEMA.schedule_summary
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select cast(row(schedule.id, schedule.spec, schedule.on_missed, schedule.backfill_limit, schedule.grace_ms,
+    schedule.paused, schedule.next_run_ms, schedule.last_enqueued_ms, schedule.missed_ticks,
+      schedule.failures,
+    schedule.retry_at_ms, schedule.last_error, schedule.kind, case when include_payload
+      then schedule.payload end,
+    schedule.schema_version, schedule.queue, schedule.partition_key, schedule.rate_classes, schedule.priority,
+    schedule.weight, schedule.max_attempts, schedule.timeout_ms, schedule.retention_ms,
+    case when include_payload then schedule.headers end, schedule.tags, schedule.sticky_worker,
+      :SCHEMA.now_ms())
+    as :SCHEMA.schedule_summary);
+$$;
+comment on function :SCHEMA.summarize_schedule is
+  'A schedule as it is shown; payload and headers only where they are asked for.';
+revoke all on function :SCHEMA.summarize_schedule from public;
+--! EndIncluded schedule/summarize_schedule.sql
+--! Included schedule/note_schedule_event.sql
+create or replace function :SCHEMA.note_schedule_event(
+  schedule_id text, tick_ms bigint, ticks bigint, job_id text, outcome text, reason text, detail text
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_gone_at_ms bigint := case when not exists (
+    select from :SCHEMA.schedule s where s.id = note_schedule_event.schedule_id) then v_now end;
+  v_no bigint;
+begin
+  insert into :SCHEMA.schedule_event (schedule_id, tick_ms, ticks, job_id, outcome, reason, detail, at_ms,
+    gone_at_ms)
+  values (note_schedule_event.schedule_id, note_schedule_event.tick_ms, note_schedule_event.ticks,
+    note_schedule_event.job_id, note_schedule_event.outcome, note_schedule_event.reason,
+    :SCHEMA.cut_text(note_schedule_event.detail, 512), v_now, v_gone_at_ms)
+  returning no into v_no;
+  delete from :SCHEMA.schedule_event e
+  where e.schedule_id = note_schedule_event.schedule_id
+    and e.no <= (
+      select o.no from :SCHEMA.schedule_event o
+      where o.schedule_id = note_schedule_event.schedule_id
+      order by o.no desc offset 100 limit 1);
+  return v_no;
+end;
+$$;
+comment on function :SCHEMA.note_schedule_event is
+  'Appends to the history of a schedule and keeps the newest 100 events. Returns the event''s number.';
+revoke all on function :SCHEMA.note_schedule_event from public;
+--! EndIncluded schedule/note_schedule_event.sql
+--! Included schedule/note_missed.sql
+create or replace function :SCHEMA.note_missed(
+  schedule_id text, tick_ms bigint, ticks bigint, outcome text, reason text, detail text default null
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  -- The same trouble is told once a minute, so that it does not push the useful events out.
+  update :SCHEMA.schedule_event e
+  set ticks = e.ticks + note_missed.ticks, detail = :SCHEMA.cut_text(note_missed.detail, 512)
+  where e.no = (
+    select o.no
+    from (
+      select n.no, n.outcome, n.reason, n.at_ms from :SCHEMA.schedule_event n
+      where n.schedule_id = note_missed.schedule_id
+      order by n.no desc
+      limit 20) o
+    where o.outcome = note_missed.outcome and o.reason = note_missed.reason
+      and o.at_ms > :SCHEMA.now_ms() - 60000
+    limit 1);
+  if not found then
+    perform :SCHEMA.note_schedule_event(note_missed.schedule_id, note_missed.tick_ms, note_missed.ticks, null,
+      note_missed.outcome, note_missed.reason, note_missed.detail);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.note_missed is
+  'Notes that ticks came to no job, or a try at one: in the event that says the same and is less than a '
+  'minute old, else in a new one.';
+revoke all on function :SCHEMA.note_missed from public;
+--! EndIncluded schedule/note_missed.sql
+--! Included schedule/upsert_schedule.sql
+create or replace function :SCHEMA.upsert_schedule(
+  id text,
+  spec text,
+  kind text,
+  payload jsonb default '{}',
+  queue text default 'default',
+  partition_key text default '',
+  rate_class text default null,
+  rate_classes text[] default null,
+  priority integer default 0,
+  weight integer default 1,
+  max_attempts integer default 25,
+  timeout_ms bigint default null,
+  retention_ms bigint default null,
+  headers jsonb default null,
+  tags text[] default null,
+  sticky_worker text default null,
+  schema_version integer default 1,
+  on_missed text default 'skip',
+  backfill_limit integer default 1,
+  grace_ms bigint default 60000,
+  paused boolean default null,
+  payload_bytes bytea default null
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  v_rule :SCHEMA.schedule_rule;
+  v_job :SCHEMA.job_input;
+  v_old :SCHEMA.schedule;
+  v_now bigint;
+  v_next_ms bigint;
+begin
+  perform :SCHEMA.check_text('id', id, 255);
+  if on_missed is null or on_missed not in ('skip', 'run_once', 'backfill') then
+    perform :SCHEMA.raise_invalid('on_missed', 'is unknown', 'skip, run_once, backfill');
+  end if;
+  perform :SCHEMA.check_range('backfill_limit', backfill_limit, (on_missed = 'backfill')::integer, 1000);
+  perform :SCHEMA.check_duration('grace_ms', grace_ms);
+  v_rule := :SCHEMA.read_spec(spec);
+  v_job := (:SCHEMA.read_jobs(json_build_array(jsonb_strip_nulls(jsonb_build_object(
+    'kind', kind,
+    'payload_base64', translate(encode(coalesce(payload_bytes,
+      convert_to(coalesce(payload, 'null')::text, 'UTF8')), 'base64'), E'\n', ''),
+    'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
+    'priority', priority, 'weight', weight, 'max_attempts', max_attempts, 'timeout_ms', timeout_ms,
+    'retention_ms', retention_ms, 'tags', tags, 'sticky_worker', sticky_worker, 'schema_version',
+      schema_version))
+    || jsonb_build_object('headers', headers))))[1];
+  perform :SCHEMA.check_jobs(array[v_job]);
+
+  select s.* into v_old from :SCHEMA.schedule s where s.id = upsert_schedule.id for update;
+  v_now := :SCHEMA.now_ms();
+  v_next_ms := :SCHEMA.next_instant(v_rule, v_now);
+  if v_next_ms is null then
+    perform :SCHEMA.raise_invalid('spec', 'never fires', 'a time that exists');
+  end if;
+  insert into :SCHEMA.schedule as s (
+    id, spec, on_missed, backfill_limit, grace_ms, paused, next_run_ms, kind, payload, schema_version, queue,
+    partition_key, rate_classes, priority, weight, max_attempts, timeout_ms, retention_ms, headers, tags,
+      sticky_worker)
+  values (
+    id, spec, on_missed, backfill_limit, grace_ms, coalesce(paused, false), v_next_ms, v_job.kind,
+      v_job.payload,
+    v_job.schema_version, v_job.queue, v_job.partition_key, v_job.rate_classes, v_job.priority, v_job.weight,
+    v_job.max_attempts, v_job.timeout_ms, v_job.retention_ms, v_job.headers, v_job.tags, v_job.sticky_worker)
+  on conflict on constraint schedule_pkey do update
+  set spec = excluded.spec, on_missed = excluded.on_missed, backfill_limit = excluded.backfill_limit,
+    grace_ms = excluded.grace_ms, paused = coalesce(upsert_schedule.paused, s.paused),
+    next_run_ms = case when s.spec = excluded.spec then s.next_run_ms else excluded.next_run_ms end,
+    failures = 0, retry_at_ms = 0, last_error = null, kind = excluded.kind, payload = excluded.payload,
+    schema_version = excluded.schema_version, queue = excluded.queue, partition_key = excluded.partition_key,
+    rate_classes = excluded.rate_classes, priority = excluded.priority, weight = excluded.weight,
+    max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms,
+      retention_ms = excluded.retention_ms,
+    headers = excluded.headers, tags = excluded.tags, sticky_worker = excluded.sticky_worker
+  returning s.next_run_ms into v_next_ms;
+  if v_old.id is not null then
+    if v_old.spec <> spec and v_old.next_run_ms <= v_now then
+      perform :SCHEMA.note_missed(id, v_old.next_run_ms, 1, 'skipped', 'spec_changed');
+      update :SCHEMA.schedule s set missed_ticks = s.missed_ticks + 1 where s.id = upsert_schedule.id;
+    end if;
+  else
+    update :SCHEMA.schedule_event e
+    set gone_at_ms = null
+    where e.schedule_id = upsert_schedule.id and e.gone_at_ms is not null;
+  end if;
+  return v_next_ms;
+end;
+$$;
+comment on function :SCHEMA.upsert_schedule is
+  'Makes a schedule or changes it, and returns its next tick in ms since the epoch. It never fires a tick by '
+  'itself. With the same spec the next tick stays, also one that is due; paused stays too unless it is '
+  'given. on_missed says what becomes of ticks noticed grace_ms late or later: skip drops them, run_once '
+  'fires the newest, backfill the newest backfill_limit. The job has the limits of enqueue; payload_bytes '
+  'stands in for payload. Errors: HR007.';
+revoke all on function :SCHEMA.upsert_schedule from public;
+--! EndIncluded schedule/upsert_schedule.sql
+--! Included schedule/set_schedule_paused.sql
+create or replace function :SCHEMA.set_schedule_paused(id text, paused boolean)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', set_schedule_paused.id, 255);
+  if set_schedule_paused.paused is null then
+    perform :SCHEMA.raise_invalid('paused', 'must be given', 'true, false');
+  end if;
+  update :SCHEMA.schedule s set paused = set_schedule_paused.paused where s.id = set_schedule_paused.id;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'no such schedule',
+      jsonb_build_object('what', 'schedule', 'id', set_schedule_paused.id));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.set_schedule_paused is
+  'Pauses a schedule or lets it go on. What becomes of the ticks of a pause is up to on_missed, as after any '
+  'gap. Errors: HR006, HR007.';
+revoke all on function :SCHEMA.set_schedule_paused from public;
+--! EndIncluded schedule/set_schedule_paused.sql
+--! Included schedule/delete_schedule.sql
+create or replace function :SCHEMA.delete_schedule(id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', delete_schedule.id, 255);
+  delete from :SCHEMA.schedule s where s.id = delete_schedule.id;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'no such schedule',
+      jsonb_build_object('what', 'schedule', 'id', delete_schedule.id));
+  end if;
+  update :SCHEMA.schedule_event e set gone_at_ms = :SCHEMA.now_ms() where e.schedule_id = delete_schedule.id;
+end;
+$$;
+comment on function :SCHEMA.delete_schedule is
+  'Deletes a schedule. Jobs that it has enqueued stay; its events stay for 30 days. Errors: HR006, HR007.';
+revoke all on function :SCHEMA.delete_schedule from public;
+--! EndIncluded schedule/delete_schedule.sql
+--! Included schedule/list_schedules.sql
+create or replace function :SCHEMA.list_schedules(include_payload boolean default false)
+returns setof :SCHEMA.schedule_summary
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select r.*
+  from :SCHEMA.schedule s
+  cross join lateral :SCHEMA.summarize_schedule(s, coalesce(include_payload, false)) r
+  order by s.id collate "C"
+  limit 10000;
+$$;
+comment on function :SCHEMA.list_schedules is
+  'All schedules in order of id, at most 10,000; payload and headers only where they are asked for. Instants '
+  'in ms since the epoch.';
+revoke all on function :SCHEMA.list_schedules from public;
+--! EndIncluded schedule/list_schedules.sql
+--! Included schedule/due_schedules.sql
+create or replace function :SCHEMA.due_schedules(max_rows integer default 50)
+returns setof :SCHEMA.schedule_summary
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 10000);
+  return query
+    select r.*
+    from (
+      select s from :SCHEMA.schedule s
+      where not s.paused and greatest(s.next_run_ms, s.retry_at_ms) <= v_now
+      order by greatest(s.next_run_ms, s.retry_at_ms)
+      limit max_rows) d
+    cross join lateral :SCHEMA.summarize_schedule(d.s, true) r;
+end;
+$$;
+comment on function :SCHEMA.due_schedules is
+  'Schedules whose next tick has come, the longest due first, with the store''s clock in store_now_ms. Only '
+  'for schedulers of your own, together with advance_schedule: tick_schedules does all of it. Errors: HR007.';
+revoke all on function :SCHEMA.due_schedules from public;
+--! EndIncluded schedule/due_schedules.sql
+--! Included schedule/advance_schedule.sql
+create or replace function :SCHEMA.advance_schedule(id text, from_ms bigint, to_ms bigint)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', advance_schedule.id, 255);
+  perform :SCHEMA.check_range('from_ms', from_ms, 0, 315576000000000);
+  perform :SCHEMA.check_range('to_ms', to_ms, from_ms + 1, 315576000000001);
+  update :SCHEMA.schedule s
+  set next_run_ms = advance_schedule.to_ms, failures = 0, retry_at_ms = 0, last_error = null
+  where s.id = advance_schedule.id and s.next_run_ms = advance_schedule.from_ms;
+  return found;
+end;
+$$;
+comment on function :SCHEMA.advance_schedule is
+  'Moves the next tick of a schedule from from_ms to to_ms (ms since the epoch). False where it is no longer '
+  'from_ms: somebody else has moved it. Enqueues nothing. Errors: HR007.';
+revoke all on function :SCHEMA.advance_schedule from public;
+--! EndIncluded schedule/advance_schedule.sql
+--! Included schedule/record_schedule_event.sql
+create or replace function :SCHEMA.record_schedule_event(
+  schedule_id text, tick_ms bigint, outcome text, job_id text default null, reason text default ''
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_text('schedule_id', schedule_id, 255);
+  perform :SCHEMA.check_range('tick_ms', tick_ms, 0, 315576000000000);
+  if outcome is null or outcome not in ('enqueued', 'deduplicated', 'failed', 'skipped') then
+    perform :SCHEMA.raise_invalid('outcome', 'is unknown', 'enqueued, deduplicated, failed, skipped');
+  end if;
+  perform :SCHEMA.check_text('job_id', coalesce(job_id, ''), 255, true);
+  perform :SCHEMA.check_text('reason', coalesce(reason, ''), 64, true);
+  perform from :SCHEMA.schedule s where s.id = schedule_id for update;
+  return :SCHEMA.note_schedule_event(schedule_id, tick_ms, 1, nullif(job_id, ''), outcome,
+    coalesce(reason, ''), null);
+end;
+$$;
+comment on function :SCHEMA.record_schedule_event is
+  'Appends an event to the history of a schedule, of which the newest 100 are kept, and returns its number. '
+  'For schedulers of your own: tick_schedules records its events by itself. Errors: HR007.';
+revoke all on function :SCHEMA.record_schedule_event from public;
+--! EndIncluded schedule/record_schedule_event.sql
+--! Included schedule/list_schedule_events.sql
+create or replace function :SCHEMA.list_schedule_events(id text, before bigint default null,
+  max_rows integer default 50)
+returns table (
+  event_id bigint, schedule_id text, tick_ms bigint, ticks bigint, job_id text, outcome text, reason text,
+    detail text,
+  recorded_at_ms bigint
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('id', list_schedule_events.id, 255);
+  perform :SCHEMA.check_max_rows(max_rows, 100);
+  return query
+    select e.no, e.schedule_id, e.tick_ms, e.ticks, e.job_id, e.outcome, e.reason, e.detail, e.at_ms
+    from :SCHEMA.schedule_event e
+    where e.schedule_id = list_schedule_events.id and e.no < coalesce(list_schedule_events.before,
+      9223372036854775807)
+    order by e.no desc
+    limit max_rows;
+end;
+$$;
+comment on function :SCHEMA.list_schedule_events is
+  'What became of the ticks of a schedule, newest first, also after it was deleted; before is the event_id '
+  'to go on from, max_rows 1..100. ticks says how many ticks, or tries of one, an event stands for. Errors: '
+  'HR007.';
+revoke all on function :SCHEMA.list_schedule_events from public;
+--! EndIncluded schedule/list_schedule_events.sql
+--! Included schedule/due_ticks.sql
+create or replace function :SCHEMA.due_ticks(schedule :SCHEMA.schedule, rule :SCHEMA.schedule_rule,
+  at_ms bigint)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_most integer := 1000;
+  v_late_ms bigint := at_ms - schedule.grace_ms;
+begin
+  if schedule.next_run_ms > v_late_ms then
+    return :SCHEMA.first_ticks(rule, schedule.next_run_ms - 1, at_ms, c_most);
+  end if;
+  return case schedule.on_missed
+    when 'skip' then :SCHEMA.first_ticks(rule, v_late_ms, at_ms, c_most)
+    when 'run_once' then :SCHEMA.newest_ticks(rule, schedule.next_run_ms - 1, at_ms, 1)
+    else :SCHEMA.newest_ticks(rule, schedule.next_run_ms - 1, at_ms, greatest(schedule.backfill_limit, 1))
+  end;
+end;
+$$;
+comment on function :SCHEMA.due_ticks is
+  'The ticks that a schedule fires now, oldest first: all that have come since its next_run_ms, or, where '
+  'one of them is grace_ms late or later, those that on_missed leaves of them. At most 1000; the others have '
+  'their turn the next time.';
+revoke all on function :SCHEMA.due_ticks from public;
+--! EndIncluded schedule/due_ticks.sql
+--! Included schedule/fire_schedule.sql
+create or replace function :SCHEMA.fire_schedule(schedule :SCHEMA.schedule, rule :SCHEMA.schedule_rule,
+  at_ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_ticks bigint[] := :SCHEMA.due_ticks(schedule, rule, at_ms);
+  v_job jsonb := :SCHEMA.schedule_job(schedule);
+  v_missed bigint := :SCHEMA.count_ticks(rule, schedule.next_run_ms - 1, coalesce(v_ticks[1] - 1, at_ms));
+  v_handled_ms bigint := coalesce(v_ticks[1] - 1, at_ms);
+  v_tick_ms bigint;
+  v_placed record;
+  v_fired bigint := 0;
+  v_blocked boolean := false;
+  v_error text;
+begin
+  if v_missed > 0 then
+    perform :SCHEMA.note_missed(schedule.id, schedule.next_run_ms, v_missed, 'skipped', 'missed');
+  end if;
+  foreach v_tick_ms in array v_ticks loop
+    select e.* into v_placed
+    from :SCHEMA.enqueue_many(json_build_array(v_job || jsonb_build_object(
+      'id', :SCHEMA.tick_job_id(schedule.id, v_tick_ms),
+      'periodic_schedule_id', schedule.id, 'periodic_tick_ms', v_tick_ms)), 'report') e;
+    if v_placed.disposition = 'inserted' then
+      perform :SCHEMA.note_schedule_event(schedule.id, v_tick_ms, 1, v_placed.id, 'enqueued', 'accepted',
+        null);
+      v_fired := v_fired + 1;
+      v_error := null;
+    elsif v_placed.disposition = 'replayed' then
+      perform :SCHEMA.note_schedule_event(schedule.id, v_tick_ms, 1, v_placed.id, 'deduplicated', 'replayed',
+        null);
+    else
+      v_blocked := v_placed.disposition = 'backpressure';
+      v_error := v_placed.disposition;
+      perform :SCHEMA.note_missed(schedule.id, v_tick_ms, 1,
+        case when v_placed.disposition = 'quarantined' then 'skipped' else 'failed' end, v_placed.disposition,
+        v_placed.detail::text);
+      exit when v_blocked;
+      v_missed := v_missed + 1;
+    end if;
+    v_handled_ms := v_tick_ms;
+  end loop;
+  update :SCHEMA.schedule s
+  set next_run_ms = case when v_blocked then v_tick_ms else :SCHEMA.next_instant(rule, v_handled_ms) end,
+    last_enqueued_ms = case when v_fired > 0 then at_ms else s.last_enqueued_ms end,
+    missed_ticks = s.missed_ticks + v_missed,
+    failures = case when v_blocked then least(s.failures, 1000) + 1 else 0 end,
+    retry_at_ms = case when v_blocked then at_ms + least(30000, 1000 << least(s.failures, 5)) else 0 end,
+    last_error = coalesce(v_error, case when v_fired = 0 then s.last_error end)
+  where s.id = schedule.id;
+  return v_fired;
+end;
+$$;
+comment on function :SCHEMA.fire_schedule is
+  'Enqueues the due ticks of a schedule, which the caller has locked, records them and moves its next tick. '
+  'A full queue leaves the tick to be tried again; other refusals use it up. Returns the number of jobs.';
+revoke all on function :SCHEMA.fire_schedule from public;
+--! EndIncluded schedule/fire_schedule.sql
+--! Included schedule/give_up_tick.sql
+create or replace function :SCHEMA.give_up_tick(
+  schedule :SCHEMA.schedule, rule :SCHEMA.schedule_rule, reason text, error text, at_ms bigint
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_retry boolean := reason <> 'invalid_request';
+  v_missed bigint := 0;
+begin
+  if not v_retry then
+    v_missed := :SCHEMA.count_ticks(rule, schedule.next_run_ms - 1, at_ms);
+  end if;
+  perform :SCHEMA.note_missed(schedule.id, schedule.next_run_ms, greatest(v_missed, 1), 'failed', reason,
+    error);
+  update :SCHEMA.schedule s
+  set next_run_ms = case when v_retry then s.next_run_ms else :SCHEMA.next_instant(rule, at_ms) end,
+    missed_ticks = s.missed_ticks + v_missed,
+    failures = case when v_retry then least(s.failures, 1000) + 1 else 0 end,
+    retry_at_ms = case when v_retry then at_ms + least(60000, 1000 << least(s.failures, 6)) else 0 end,
+    last_error = :SCHEMA.cut_text(give_up_tick.reason || ': ' || give_up_tick.error, 2048)
+  where s.id = schedule.id;
+end;
+$$;
+comment on function :SCHEMA.give_up_tick is
+  'Records why a schedule, which the caller has locked, could not fire. A job that enqueue refuses as '
+  'invalid uses its ticks up; a spec that can''t be read and other errors are tried again, after a minute at '
+  'the latest.';
+revoke all on function :SCHEMA.give_up_tick from public;
+--! EndIncluded schedule/give_up_tick.sql
+--! Included schedule/tick_schedules.sql
+create or replace function :SCHEMA.tick_schedules(max_rows integer default 50)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_schedule :SCHEMA.schedule;
+  v_rule :SCHEMA.schedule_rule;
+  v_now bigint := :SCHEMA.now_ms();
+  v_due :SCHEMA.schedule[];
+  v_reason text;
+  v_busy_queue text;
+  v_fired bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  v_due := array(
+    select s from :SCHEMA.schedule s
+    where not s.paused and greatest(s.next_run_ms, s.retry_at_ms) <= v_now
+    order by greatest(s.next_run_ms, s.retry_at_ms)
+    limit max_rows
+    for update skip locked);
+  v_now := :SCHEMA.now_ms();
+  -- By queue, because enqueue locks queues that have a limit, and everybody does so in this order.
+  for v_schedule in select * from unnest(v_due) d order by d.queue, d.id loop
+    continue when v_schedule.queue = v_busy_queue;
+    v_reason := 'invalid_spec';
+    begin
+      v_rule := :SCHEMA.read_spec(v_schedule.spec);
+      v_reason := 'invalid_request';
+      v_fired := v_fired + :SCHEMA.fire_schedule(v_schedule, v_rule, v_now);
+    exception
+      when sqlstate 'HR007' then
+        perform :SCHEMA.give_up_tick(v_schedule, v_rule, v_reason, sqlerrm, v_now);
+      when others then
+        -- Who waits for a queue's lock in vain once must not do so again for each schedule of that queue.
+        v_busy_queue := case when sqlstate = '55P03' then v_schedule.queue end;
+        perform :SCHEMA.give_up_tick(v_schedule, v_rule, 'store_error', sqlstate || ' ' || sqlerrm, v_now);
+    end;
+  end loop;
+  return v_fired;
+end;
+$$;
+comment on function :SCHEMA.tick_schedules is
+  'Fires the ticks that have come: for each due schedule it enqueues the jobs, records the events and moves '
+  'the next tick, all in one transaction, so a tick is fired once however many call this. What is wrong with '
+  'a schedule is told by its events and holds up no other. Returns the number of jobs. run_duties calls it. '
+  'Errors: HR007.';
+revoke all on function :SCHEMA.tick_schedules from public;
+--! EndIncluded schedule/tick_schedules.sql
+--! Included schedule/run_schedule_now.sql
+create or replace function :SCHEMA.run_schedule_now(id text, idempotency_key text default null)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_schedule :SCHEMA.schedule;
+  v_job jsonb;
+  v_placed record;
+begin
+  perform :SCHEMA.check_text('id', run_schedule_now.id, 255);
+  perform :SCHEMA.check_text('idempotency_key', coalesce(idempotency_key, ''), 255, true);
+  select s.* into v_schedule from :SCHEMA.schedule s where s.id = run_schedule_now.id;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'no such schedule',
+      jsonb_build_object('what', 'schedule', 'id', run_schedule_now.id));
+  end if;
+  v_job := :SCHEMA.schedule_job(v_schedule);
+  if idempotency_key <> '' then
+    v_job := v_job || jsonb_build_object('unique_scope', 'global', 'unique_window_ms', 86400000,
+      'unique_key_base64', encode(sha256(convert_to(jsonb_build_array('schedrun', run_schedule_now.id,
+        idempotency_key)::text, 'UTF8')), 'base64'));
+  end if;
+  select e.* into v_placed from :SCHEMA.enqueue_many(json_build_array(v_job), 'report') e;
+  if v_placed.disposition = 'duplicate' then
+    return v_placed.existing_id;
+  elsif v_placed.disposition <> 'inserted' then
+    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,
+      v_placed.existing_id, v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
+  end if;
+  perform :SCHEMA.note_schedule_event(v_schedule.id, :SCHEMA.now_ms(), 1, v_placed.id, 'enqueued', 'manual',
+    null);
+  return v_placed.id;
+end;
+$$;
+comment on function :SCHEMA.run_schedule_now is
+  'Enqueues the job of a schedule at once, also of a paused one, and returns its id; the next tick stays. '
+  'The same idempotency_key within a day returns the same id and enqueues nothing. Errors: HR003, HR004, '
+  'HR006, HR007.';
+revoke all on function :SCHEMA.run_schedule_now from public;
+--! EndIncluded schedule/run_schedule_now.sql
 --! Included sweep/claim_duty.sql
 create or replace function :SCHEMA.claim_duty(name text, holder text, lease_ms bigint)
 returns boolean
@@ -3066,19 +5469,15 @@ revoke all on function :SCHEMA.clear_sweep_error from public;
 --! Included sweep/clear_sweep_errors.sql
 create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
 returns void
-language plpgsql
+language sql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-begin
-  if exists (select from :SCHEMA.sweep_error e where e.sweep = clear_sweep_errors.sweep) then
-    delete from :SCHEMA.sweep_error e
-    where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
-  end if;
-end;
+  delete from :SCHEMA.sweep_error e
+  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
 $$;
-comment on function :SCHEMA.clear_sweep_errors is 'Forgets rows that a sweep has moved after all, all of them at once.';
+comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
 revoke all on function :SCHEMA.clear_sweep_errors from public;
 --! EndIncluded sweep/clear_sweep_errors.sql
 --! Included sweep/evict_jobs.sql
@@ -3139,6 +5538,7 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
   v_key bigint;
   v_gone bigint := 0;
@@ -3146,7 +5546,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined'
+    where j.stage = 2 and j.evict_at_ms <= v_now and j.state <> 'quarantined' and j.key <> all (v_shelved)
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
@@ -3159,7 +5559,7 @@ begin
     foreach v_key in array v_keys loop
       begin
         v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('evict_retained', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
       end;
@@ -3236,8 +5636,13 @@ begin
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
-    select o.sweep, o.subject from :SCHEMA.sweep_error o where o.at_ms < v_now - 7 * v_day
-    limit max_rows for update skip locked);
+    select o.sweep, o.subject from :SCHEMA.sweep_error o
+    where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.schedule_event e where e.no = any (array(
+    select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
+    order by o.gone_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
@@ -3247,9 +5652,9 @@ end;
 $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
-  'counts per minute, the history of jobs that are gone, finished operations and unused duties of 30 days; '
-  'archived jobs past their time; workers silent for a day; errors of sweeps of 7 days; what is stored about '
-  'queues idle for an hour; lines that stay empty.';
+  'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of sweeps '
+  'and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a day; what '
+  'is stored about queues idle for an hour; lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -3270,16 +5675,18 @@ declare
 begin
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, j.attempt + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
     'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
   where not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
-  set checkpoint = jsonb_set(x.checkpoint, array['crashes'], coalesce(x.checkpoint -> 'crashes', '{}')
-    || jsonb_build_object(x.checkpoint ->> 'in_progress',
-      coalesce((x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'])::integer, 0) + 1))
+  set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
+    -- What is there is the caller's; whatever it is, the job must get away from its dead worker.
+    case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
+    || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
+      substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
   where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
@@ -3289,6 +5696,8 @@ begin
       crash_attempt = least(j.crash_attempt, 2147483646) + 1,
       scheduled_at_ms = v_now + :SCHEMA.backoff_ms(j.crash_attempt),
       finalized_at_ms = case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then null else v_now end,
+      quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
+        coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
     where j.key = any (keys) and j.state = 'running'
     returning j.*
@@ -3333,6 +5742,26 @@ $$;
 comment on function :SCHEMA.note_sweep_error is 'Names a row that a sweep could not move.';
 revoke all on function :SCHEMA.note_sweep_error from public;
 --! EndIncluded sweep/note_sweep_error.sql
+
+
+--! Included sweep/shelved_keys.sql
+create or replace function :SCHEMA.shelved_keys(sweep text)
+returns bigint[]
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select array(
+    select e.subject::bigint
+    from :SCHEMA.sweep_error e
+    where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$' and e.at_ms > :SCHEMA.now_ms() - 60000);
+$$;
+comment on function :SCHEMA.shelved_keys is
+  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not be moved one by '
+  'one at each run, and tries them again when the minute is over.';
+revoke all on function :SCHEMA.shelved_keys from public;
+--! EndIncluded sweep/shelved_keys.sql
 --! Included sweep/promote_due.sql
 create or replace function :SCHEMA.promote_due(max_rows integer default 1000)
 returns bigint
@@ -3347,6 +5776,7 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('promote_due');
   v_keys bigint[];
   v_key bigint;
   v_moved bigint := 0;
@@ -3354,7 +5784,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
-    where j.stage = 0 and j.scheduled_at_ms <= v_now
+    where j.stage = 0 and j.scheduled_at_ms <= v_now and j.key <> all (v_shelved)
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
@@ -3367,7 +5797,7 @@ begin
     foreach v_key in array v_keys loop
       begin
         v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('promote_due', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('promote_due', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
       end;
@@ -3431,6 +5861,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
   v_key bigint;
@@ -3438,7 +5869,7 @@ begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
     select l.lease_no from :SCHEMA.lease l
-    where l.expires_at_ms < v_now
+    where l.expires_at_ms < v_now and (v_shelved = '{}' or not l.keys <@ v_shelved)
     order by l.expires_at_ms
     limit max_rows
     for update skip locked);
@@ -3447,7 +5878,7 @@ begin
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
     join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.lease_no = any (v_leases)
+    where l.lease_no = any (v_leases) and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update of j skip locked);
@@ -3459,7 +5890,7 @@ begin
     foreach v_key in array v_keys loop
       begin
         return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('reclaim_expired', v_key::text);
+        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
       exception when others then
         perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
       end;
@@ -3510,56 +5941,17 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
-  v_lane :SCHEMA.lane;
-  v_empty boolean;
+  v_lane bigint;
   v_gone bigint := 0;
 begin
   for v_lane in
-    select l.* from :SCHEMA.lane l
+    select l.no from :SCHEMA.lane l
     where l.checked_at_ms < v_now - 600000
     order by l.checked_at_ms
     limit max_rows
     for update skip locked
   loop
-    v_empty := not exists (
-      select from :SCHEMA.job j
-      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
-        and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
-      and not exists (
-        select from :SCHEMA.lane_return r
-        where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
-    if exists (
-      select from :SCHEMA.lane o
-      where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-        and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
-    then
-      delete from :SCHEMA.lane l where l.no = v_lane.no;
-      v_gone := v_gone + 1;
-      continue;
-    end if;
-    -- A producer that begins after the mark was seen adds a line of its own; once the older ones have ended, an empty line
-    -- stays empty. So: mark, stamp at the next visit, remove at the one after.
-    if v_lane.dying and v_lane.retire_stamp is not null and v_empty then
-      if pg_snapshot_xmin(pg_current_snapshot()) >= v_lane.retire_stamp then
-        delete from :SCHEMA.lane l where l.no = v_lane.no;
-        delete from :SCHEMA.lane_return r
-        where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
-          and r.sticky_worker = v_lane.sticky_worker and r.class_key = v_lane.class_key and r.priority = v_lane.priority
-          and not exists (
-            select from :SCHEMA.lane o
-            where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
-              and o.sticky_worker = v_lane.sticky_worker and o.class_key = v_lane.class_key and o.priority = v_lane.priority);
-        v_gone := v_gone + 1;
-      end if;
-    else
-      update :SCHEMA.lane l
-      set dying = v_empty,
-        retire_stamp = case when v_empty and v_lane.dying then pg_snapshot_xmax(pg_current_snapshot()) end,
-        checked_at_ms = v_now
-      where l.no = v_lane.no;
-    end if;
+    v_gone := v_gone + :SCHEMA.retire_lane(v_lane, v_now)::integer;
   end loop;
   return v_gone;
 end;
@@ -3623,6 +6015,9 @@ as $$
   select array[
     'reclaim_expired',
     'promote_due',
+    'tick_schedules',
+    'expire_deadlines',
+    'quarantine_sweep',
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',
@@ -3663,6 +6058,9 @@ begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
         when 'promote_due' then :SCHEMA.promote_due(v_batch)
+        when 'tick_schedules' then :SCHEMA.tick_schedules(v_batch)
+        when 'expire_deadlines' then :SCHEMA.expire_deadlines(v_batch)
+        when 'quarantine_sweep' then :SCHEMA.quarantine_sweep(v_batch)
         when 'evict_retained' then :SCHEMA.evict_retained(v_batch)
         when 'roll_up_tallies' then :SCHEMA.roll_up_tallies(v_batch)
         when 'run_pending_operations' then :SCHEMA.run_pending_operations(least(v_batch, 10000))
@@ -3691,6 +6089,238 @@ comment on function :SCHEMA.run_duties is
   'other. Call it every second or so from a worker, pg_cron or a loop. Errors: HR007.';
 revoke all on function :SCHEMA.run_duties from public;
 --! EndIncluded sweep/run_duties.sql
+--! Included sweep/expire_deadlines.sql
+create or replace function :SCHEMA.expire_deadlines(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_keys bigint[];
+  v_key bigint;
+  v_gone bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.stage < 2 and j.deadline_ms <= v_now and j.state in ('scheduled', 'available', 'retryable')
+    order by j.deadline_ms
+    limit max_rows
+    for update skip locked);
+  begin
+    return :SCHEMA.expire_jobs(v_keys);
+  exception when others then
+    foreach v_key in array v_keys loop
+      begin
+        v_gone := v_gone + :SCHEMA.expire_jobs(array[v_key]);
+        perform :SCHEMA.clear_sweep_error('expire_deadlines', v_key::text);
+      exception when others then
+        perform :SCHEMA.note_sweep_error('expire_deadlines', v_key::text, sqlerrm);
+      end;
+    end loop;
+    return v_gone;
+  end;
+end;
+$$;
+comment on function :SCHEMA.expire_deadlines is
+  'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. Returns how many. A row '
+  'that can''t be moved is left and named in sweep_error.';
+revoke all on function :SCHEMA.expire_deadlines from public;
+--! EndIncluded sweep/expire_deadlines.sql
+--! Included sweep/expire_jobs.sql
+create or replace function :SCHEMA.expire_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_late :SCHEMA.job[];
+begin
+  with late as (
+    update :SCHEMA.job j
+    set state = 'archived', finalized_at_ms = v_now,
+      evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+    where j.key = any (keys) and j.state in ('scheduled', 'available', 'retryable') and j.deadline_ms <= v_now
+    returning j.*
+  )
+  select array_agg(cast(l as :SCHEMA.job)) into v_late from late l;
+  insert into :SCHEMA.tally (queue, at_ms, failed, depth)
+  select l.queue, v_now, count(*), - count(*) from unnest(v_late) l group by l.queue;
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, finished_at_ms, outcome, error)
+  select l.key, :SCHEMA.job_id(l.key, l.id), l.kind, l.queue, l.attempt, v_now, 'deadline_passed',
+    'the deadline passed before the job could run'
+  from unnest(v_late) l
+  where not exists (select from :SCHEMA.queue q where q.queue = l.queue and q.history = 'none');
+  return coalesce(cardinality(v_late), 0);
+end;
+$$;
+comment on function :SCHEMA.expire_jobs is
+  'Archives waiting jobs, which the caller found and locked, whose deadline has passed. Returns how many.';
+revoke all on function :SCHEMA.expire_jobs from public;
+--! EndIncluded sweep/expire_jobs.sql
+--! Included sweep/quarantine_jobs.sql
+create or replace function :SCHEMA.quarantine_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_moved bigint;
+begin
+  with moved as (
+    update :SCHEMA.job j
+    set state = 'quarantined', finalized_at_ms = v_now,
+      quarantined_as = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))
+    where j.key = any (keys) and j.state in ('pending', 'scheduled', 'available', 'retryable')
+    returning j.queue
+  ), counted as (
+    insert into :SCHEMA.tally (queue, at_ms, depth)
+    select m.queue, v_now, - count(*) from moved m group by m.queue
+  )
+  select count(*) into v_moved from moved;
+  return v_moved;
+end;
+$$;
+comment on function :SCHEMA.quarantine_jobs is 'Moves unfinished jobs, which the caller found quarantined and locked, into that state. Returns how many.';
+revoke all on function :SCHEMA.quarantine_jobs from public;
+--! EndIncluded sweep/quarantine_jobs.sql
+--! Included sweep/retire_lane.sql
+create or replace function :SCHEMA.retire_lane(lane_no bigint, at_ms bigint)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  v_lane :SCHEMA.lane;
+  v_settled boolean;
+  v_empty boolean;
+begin
+  select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
+  if not found then
+    return false;
+  end if;
+  -- Asked first: what the statements behind it see of the transactions that had ended is then complete.
+  v_settled := pg_snapshot_xmin(pg_current_snapshot()) >= v_lane.retire_stamp;
+  v_empty := not exists (
+      select from :SCHEMA.job j
+      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
+        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+        and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
+    and not exists (
+      select from :SCHEMA.lane_return r
+      where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+        and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
+  if exists (
+    select from :SCHEMA.lane o
+    where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key and o.sticky_worker = v_lane.sticky_worker
+      and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
+    or v_empty and v_lane.dying and v_settled
+  then
+    delete from :SCHEMA.lane l where l.no = v_lane.no;
+    return true;
+  end if;
+  -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
+  -- empty line stays empty: mark it, stamp it at the next visit, remove it at a later one.
+  if not (v_empty and v_lane.dying and v_lane.retire_stamp is not null) then
+    update :SCHEMA.lane l
+    set dying = v_empty,
+      retire_stamp = case when v_empty and v_lane.dying then pg_snapshot_xmax(pg_current_snapshot()) end,
+      checked_at_ms = retire_lane.at_ms
+    where l.no = v_lane.no;
+  end if;
+  return false;
+end;
+$$;
+comment on function :SCHEMA.retire_lane is
+  'Takes an empty line one step nearer to its removal, or a second row of a line away. True when the row is gone.';
+revoke all on function :SCHEMA.retire_lane from public;
+--! EndIncluded sweep/retire_lane.sql
+--! Included sweep/quarantine_sweep.sql
+create or replace function :SCHEMA.quarantine_sweep(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+declare
+  v_from bigint;
+  v_to bigint;
+  v_keys bigint[];
+  v_key bigint;
+  v_moved bigint := 0;
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were there.
+  select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
+  select max(w.key) into v_to
+  from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
+  if v_to is null then
+    return 0;
+  end if;
+  v_keys := array(
+    select j.key
+    from :SCHEMA.job j
+    where j.key > v_from and j.key <= v_to and j.stage < 2 and j.state <> 'running'
+      and exists (
+        select from :SCHEMA.quarantine q
+        where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)))
+    order by j.key
+    limit max_rows
+    for update skip locked);
+  if cardinality(v_keys) = max_rows then
+    v_to := v_keys[max_rows];
+  end if;
+  begin
+    v_moved := :SCHEMA.quarantine_jobs(v_keys);
+  exception when others then
+    foreach v_key in array v_keys loop
+      begin
+        v_moved := v_moved + :SCHEMA.quarantine_jobs(array[v_key]);
+        perform :SCHEMA.clear_sweep_error('quarantine_sweep', v_key::text);
+      exception when others then
+        perform :SCHEMA.note_sweep_error('quarantine_sweep', v_key::text, sqlerrm);
+      end;
+    end loop;
+  end;
+  update :SCHEMA.quarantine q set swept_key = v_to where q.swept_key >= v_from and q.swept_key < v_to;
+  return v_moved;
+end;
+$$;
+comment on function :SCHEMA.quarantine_sweep is
+  'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of leaving the gate to '
+  'pass over them. Looks at ten times max_rows jobs and remembers how far it came. Returns how many it moved. A row that '
+  'can''t be moved is left and named in sweep_error.';
+revoke all on function :SCHEMA.quarantine_sweep from public;
+--! EndIncluded sweep/quarantine_sweep.sql
 --! Included policy/set_transition_guard.sql
 create or replace function :SCHEMA.set_transition_guard(enabled boolean)
 returns void
@@ -3713,6 +6343,371 @@ comment on function :SCHEMA.set_transition_guard is
   'by default.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
+--! Included policy/concurrency_limits.sql
+create or replace function :SCHEMA.concurrency_limits()
+returns table (name text, queue text, max_concurrent integer, on_saturated text, running bigint)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select m.name, m.queue, m.max_concurrent, m.on_saturated,
+      (select count(*) from :SCHEMA.lease l
+        join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+        where l.queue = m.queue)
+    from :SCHEMA.concurrency_limit m
+    order by m.name
+    limit 10000;
+end;
+$$;
+comment on function :SCHEMA.concurrency_limits is 'The ceilings, with how many jobs of the queue run now in all its partitions.';
+revoke all on function :SCHEMA.concurrency_limits from public;
+--! EndIncluded policy/concurrency_limits.sql
+--! Included policy/delete_concurrency_limit.sql
+create or replace function :SCHEMA.delete_concurrency_limit(name text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('name', delete_concurrency_limit.name, 255);
+  delete from :SCHEMA.concurrency_limit l where l.name = delete_concurrency_limit.name;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'there is no such ceiling',
+      jsonb_build_object('what', 'concurrency_limit', 'id', delete_concurrency_limit.name));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.delete_concurrency_limit is 'Removes a ceiling. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.delete_concurrency_limit from public;
+--! EndIncluded policy/delete_concurrency_limit.sql
+--! Included policy/delete_rate_class.sql
+create or replace function :SCHEMA.delete_rate_class(name text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('name', delete_rate_class.name, 255);
+  delete from :SCHEMA.rate_class r where r.name = delete_rate_class.name;
+  if not found then
+    perform :SCHEMA.raise_error('HR006', 'there is no such rate class',
+      jsonb_build_object('what', 'rate_class', 'id', delete_rate_class.name));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.delete_rate_class is
+  'Removes a rate class: jobs that name it are limited by it no more. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.delete_rate_class from public;
+--! EndIncluded policy/delete_rate_class.sql
+--! Included policy/partitions.sql
+create or replace function :SCHEMA.partitions(queue text, after text default null, max_rows integer default 200)
+returns table (partition_key text, waiting bigint, running bigint, deficit bigint, served_at_ms bigint, held_back text)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue text := coalesce(nullif(partitions.queue, ''), 'default');
+begin
+  perform :SCHEMA.check_text('queue', v_queue, 255);
+  perform :SCHEMA.check_max_rows(max_rows, 1000);
+  return query
+    select p.partition_key,
+      (select count(*) from (
+        select from :SCHEMA.job j
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        limit 1000) w),
+      :SCHEMA.running_in(v_queue, p.partition_key),
+      coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue and d.partition_key = p.partition_key), 0),
+      p.served_at_ms,
+      (select :SCHEMA.held_back_by(j)
+        from :SCHEMA.job j
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        order by j.sticky_worker, j.class_key, j.priority desc, j.scheduled_at_ms, j.key
+        limit 1)
+    from (
+      select l.partition_key, min(l.served_at_ms) as served_at_ms
+      from :SCHEMA.lane l
+      where l.queue = v_queue and (partitions.after is null or l.partition_key > partitions.after)
+      group by l.partition_key
+      order by l.partition_key
+      limit max_rows) p
+    order by p.partition_key;
+end;
+$$;
+comment on function :SCHEMA.partitions is
+  'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running (where the queue has '
+  'a ceiling), what a turn cut short is still owed, when it was last served, and what holds back the first in line: paused, '
+  'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
+revoke all on function :SCHEMA.partitions from public;
+--! EndIncluded policy/partitions.sql
+--! Included policy/quarantine_list.sql
+create or replace function :SCHEMA.quarantine_list(before_ms bigint default null, max_rows integer default 200)
+returns table (
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text, sample_payload bytea
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 200);
+  return query
+    select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms,
+      (select count(*) from (
+        select from :SCHEMA.job j where j.quarantined_as = q.fingerprint limit 1000) n),
+      q.reason, q.sample_payload
+    from :SCHEMA.quarantine q
+    where quarantine_list.before_ms is null or q.quarantined_at_ms < quarantine_list.before_ms
+    order by q.quarantined_at_ms desc, q.fingerprint
+    limit max_rows;
+end;
+$$;
+comment on function :SCHEMA.quarantine_list is
+  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at most 1000 counted) '
+  'and one payload to look at. Page on with before_ms. Errors: HR007.';
+revoke all on function :SCHEMA.quarantine_list from public;
+--! EndIncluded policy/quarantine_list.sql
+--! Included policy/quarantine_release.sql
+create or replace function :SCHEMA.quarantine_release(fingerprint text)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_registered boolean;
+  v_found boolean := false;
+  v_job :SCHEMA.job;
+  v_released bigint := 0;
+begin
+  perform :SCHEMA.check_text('fingerprint', quarantine_release.fingerprint, 255);
+  delete from :SCHEMA.quarantine q where q.fingerprint = quarantine_release.fingerprint;
+  v_registered := found;
+  for v_job in
+    select j.* from :SCHEMA.job j
+    where j.quarantined_as = quarantine_release.fingerprint and j.state = 'quarantined'
+    order by j.key
+    for update
+  loop
+    v_found := true;
+    -- Its unique key may have gone to another job: that one keeps it, and this job stays where it is.
+    begin
+      update :SCHEMA.job j
+      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null, quarantined_as = null
+      where j.key = v_job.key
+      returning j.* into v_job;
+      insert into :SCHEMA.tally (queue, at_ms, depth) values (v_job.queue, v_now, 1);
+      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker, v_job.class_key,
+        v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
+      v_released := v_released + 1;
+    exception when unique_violation then
+      null;
+    end;
+  end loop;
+  if not v_registered and not v_found then
+    perform :SCHEMA.raise_error('HR006', 'no such content is quarantined',
+      jsonb_build_object('what', 'quarantine', 'id', quarantine_release.fingerprint));
+  end if;
+  return v_released;
+end;
+$$;
+comment on function :SCHEMA.quarantine_release is
+  'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt is kept, so one more '
+  'crash quarantines it again. A job whose unique key another job has taken stays quarantined. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.quarantine_release from public;
+--! EndIncluded policy/quarantine_release.sql
+--! Included policy/rate_classes.sql
+create or replace function :SCHEMA.rate_classes()
+returns table (
+  name text, limit_per_window bigint, window_ms bigint, burst bigint, paused boolean, tokens numeric,
+  deferred_until_ms bigint, next_token_ms bigint, waiting bigint
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  return query
+    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused, round(:SCHEMA.class_tokens(r, v_now), 3),
+      nullif(r.deferred_until_ms, 0), :SCHEMA.class_ready_ms(r, 1, v_now),
+      (select count(*) from (
+        select
+        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority from :SCHEMA.lane l
+          where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key)) limit 1000) l
+        cross join lateral (
+          select from :SCHEMA.job j
+          where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and j.state = 'available'
+          limit 1000) j
+        limit 1000) n)
+    from :SCHEMA.rate_class r
+    order by r.name
+    limit 10000;
+end;
+$$;
+comment on function :SCHEMA.rate_classes is
+  'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in their lines (at '
+  'most 1000 counted).';
+revoke all on function :SCHEMA.rate_classes from public;
+--! EndIncluded policy/rate_classes.sql
+--! Included policy/split_leases.sql
+create or replace function :SCHEMA.split_leases(queue text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_job record;
+  v_lease_no bigint;
+begin
+  for v_job in
+    select j.key, j.partition_key, l.lease_no, l.lease_id, l.worker, j.claimed_at_ms, l.expires_at_ms
+    from :SCHEMA.lease l
+    cross join lateral unnest(l.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
+    where l.queue is null and j.queue = split_leases.queue
+    order by j.key
+    for update of j
+  loop
+    insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+    values (v_job.lease_id, v_job.worker, split_leases.queue, v_job.partition_key, v_job.claimed_at_ms,
+      v_job.expires_at_ms, array[v_job.key])
+    returning lease_no into v_lease_no;
+    update :SCHEMA.job j set lease_no = v_lease_no where j.key = v_job.key and j.lease_no = v_job.lease_no;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.split_leases is
+  'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps admissions out.';
+revoke all on function :SCHEMA.split_leases from public;
+--! EndIncluded policy/split_leases.sql
+--! Included policy/upsert_concurrency_limit.sql
+create or replace function :SCHEMA.upsert_concurrency_limit(
+  name text, queue text, max_concurrent integer, on_saturated text default 'queue'
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '5s'
+as $$
+#variable_conflict use_column
+declare
+  v_queue text := coalesce(nullif(upsert_concurrency_limit.queue, ''), 'default');
+  v_other text;
+begin
+  perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
+  perform :SCHEMA.check_text('queue', v_queue, 255);
+  perform :SCHEMA.check_range('max_concurrent', upsert_concurrency_limit.max_concurrent, 1, 2147483647);
+  if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming', 'cancel_running') then
+    perform :SCHEMA.raise_invalid('on_saturated', 'is unknown', 'queue, discard, cancel_incoming, cancel_running');
+  end if;
+  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a queue that they
+  -- see without a ceiling.
+  lock table :SCHEMA.lease in share mode;
+  select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
+  if v_other <> upsert_concurrency_limit.name then
+    perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
+  end if;
+  insert into :SCHEMA.concurrency_limit (name, queue, max_concurrent, on_saturated)
+  values (upsert_concurrency_limit.name, v_queue, upsert_concurrency_limit.max_concurrent,
+    upsert_concurrency_limit.on_saturated)
+  on conflict (name) do update set
+    queue = excluded.queue, max_concurrent = excluded.max_concurrent, on_saturated = excluded.on_saturated;
+  perform :SCHEMA.split_leases(v_queue);
+end;
+$$;
+comment on function :SCHEMA.upsert_concurrency_limit is
+  'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is reached, a job '
+  'waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs longest is (cancel_running). '
+  'Errors: HR007, also where the queue has a ceiling of another name.';
+revoke all on function :SCHEMA.upsert_concurrency_limit from public;
+--! EndIncluded policy/upsert_concurrency_limit.sql
+--! Included policy/upsert_rate_class.sql
+create or replace function :SCHEMA.upsert_rate_class(
+  name text, limit_per_window bigint, window_ms bigint default 1000, burst bigint default null, paused boolean default false
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_old :SCHEMA.rate_class;
+  v_now bigint;
+  v_burst bigint := coalesce(upsert_rate_class.burst, greatest(1, upsert_rate_class.limit_per_window));
+  v_closed boolean := coalesce(upsert_rate_class.paused, false) or upsert_rate_class.limit_per_window = 0;
+begin
+  perform :SCHEMA.check_text('name', upsert_rate_class.name, 255);
+  perform :SCHEMA.check_range('limit_per_window', upsert_rate_class.limit_per_window, 0, 1000000000);
+  perform :SCHEMA.check_duration('window_ms', upsert_rate_class.window_ms);
+  perform :SCHEMA.check_range('burst', v_burst, 1, 1000000000);
+  insert into :SCHEMA.rate_class as r (name, limit_per_window, window_ms, burst, paused, level, refilled_at_ms)
+  values (upsert_rate_class.name, upsert_rate_class.limit_per_window, upsert_rate_class.window_ms, v_burst,
+    coalesce(upsert_rate_class.paused, false),
+    case when v_closed then 0 else v_burst * upsert_rate_class.window_ms::numeric end, :SCHEMA.now_ms())
+  on conflict do nothing;
+  if found then
+    return;
+  end if;
+  select * into v_old from :SCHEMA.rate_class r where r.name = upsert_rate_class.name for update;
+  v_now := :SCHEMA.now_ms();
+  -- What has run in under the old terms is kept, as far as the new burst allows; a class that was or is closed starts empty.
+  update :SCHEMA.rate_class r
+  set limit_per_window = upsert_rate_class.limit_per_window,
+    window_ms = upsert_rate_class.window_ms,
+    burst = v_burst,
+    paused = coalesce(upsert_rate_class.paused, false),
+    level = case
+      when v_closed or v_old.paused or v_old.limit_per_window = 0 then least(0, v_old.level)
+      else least(v_burst, least(v_old.burst * v_old.window_ms::numeric,
+        v_old.level + greatest(0, v_now - v_old.refilled_at_ms) * v_old.limit_per_window::numeric) / v_old.window_ms)
+        * upsert_rate_class.window_ms
+    end,
+    refilled_at_ms = greatest(v_old.refilled_at_ms, v_now)
+  where r.name = upsert_rate_class.name;
+end;
+$$;
+comment on function :SCHEMA.upsert_rate_class is
+  'Sets a rate class for the whole fleet: limit_per_window tokens each window_ms, at most burst at once (default: the limit); '
+  'a job takes its weight of each of its classes. A limit of 0, or paused, lets nothing through; after that the bucket starts '
+  'empty. A new class starts full. Errors: HR007.';
+revoke all on function :SCHEMA.upsert_rate_class from public;
+--! EndIncluded policy/upsert_rate_class.sql
 --! Included internal/lanes_for.sql
 create or replace function :SCHEMA.lanes_for(jobs :SCHEMA.job[])
 returns :SCHEMA.lane_entry[]
@@ -6109,7 +9104,7 @@ as $$
       ('worker', 'heartbeat_worker declare_sleep channel claim_duty release_duty duty_names run_duties'),
       ('worker', 'distinct_kinds'),
       ('scheduler', 'claim_duty release_duty duty_names run_duties reclaim_expired promote_due'),
-      ('scheduler', 'quarantine_sweep deadline_sweep evict_retained janitor roll_up_tallies'),
+      ('scheduler', 'quarantine_sweep expire_deadlines evict_retained janitor roll_up_tallies'),
       ('scheduler', 'run_pending_operations make_archive_months tick_schedules due_schedules'),
       ('scheduler', 'advance_schedule record_schedule_event list_schedules list_schedule_events'),
       ('scheduler', 'next_tick sample_queue_memory'),
@@ -6118,7 +9113,7 @@ as $$
       ('operator', 'set_enqueue_limit set_history_policy set_failed_retention upsert_rate_class'),
       ('operator', 'delete_rate_class defer_rate_class upsert_concurrency_limit'),
       ('operator', 'delete_concurrency_limit quarantine_release set_archive_policy'),
-      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule'),
+      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule set_schedule_paused'),
       ('operator', 'run_schedule_now sample_queue_memory run_pending_operations'),
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
@@ -6500,6 +9495,86 @@ comment on function :SCHEMA.verify_invariants is
   'with the jobs. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
+--! Included inspect/explain_admission.sql
+create or replace function :SCHEMA.explain_admission(id text)
+returns table (
+  state text, admissible boolean, reason text, detail jsonb, position_in_line integer, eta_ms bigint
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_job :SCHEMA.job;
+  v_class record;
+begin
+  perform :SCHEMA.check_text('id', explain_admission.id, 255);
+  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(explain_admission.id);
+  if not found then
+    return;
+  end if;
+  state := v_job.state::text;
+  admissible := false;
+  detail := '{}';
+  if v_job.state = 'running' then
+    reason := 'running';
+    admissible := true;
+    eta_ms := v_job.claimed_at_ms;
+  elsif v_job.state in ('scheduled', 'retryable') then
+    reason := 'schedule';
+    eta_ms := v_job.scheduled_at_ms;
+  elsif v_job.state <> 'available' then
+    reason := v_job.state::text;
+  else
+    position_in_line := (
+      select count(*) + 1 from (
+        select from :SCHEMA.job j
+        where j.queue = v_job.queue and j.partition_key = v_job.partition_key and j.sticky_worker = v_job.sticky_worker
+          and j.class_key = v_job.class_key and j.priority = v_job.priority and j.stage = 1
+          and (j.scheduled_at_ms, j.key) < (v_job.scheduled_at_ms, v_job.key) and j.state = 'available'
+        order by j.scheduled_at_ms desc, j.key desc
+        limit 1000) ahead);
+    reason := :SCHEMA.held_back_by(v_job);
+    admissible := reason is null;
+    if reason = 'rate_class' then
+      select c.name, round(c.tokens, 3) as tokens, c.ready_ms into v_class
+      from (
+        select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
+          :SCHEMA.class_ready_ms(r, position_in_line * v_job.weight, v_now) as ready_ms
+        from :SCHEMA.rate_class r
+        where r.name = any (v_job.rate_classes)
+          and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c
+      order by c.ready_ms desc nulls first
+      limit 1;
+      detail := jsonb_build_object('rate_class', v_class.name, 'tokens', v_class.tokens, 'weight', v_job.weight);
+      eta_ms := v_class.ready_ms;
+    elsif reason = 'concurrency_limit' then
+      detail := (
+        select jsonb_build_object('limit', m.name, 'max_concurrent', m.max_concurrent, 'on_saturated', m.on_saturated,
+          'running', :SCHEMA.running_in(v_job.queue, v_job.partition_key))
+        from :SCHEMA.concurrency_limit m where m.queue = v_job.queue);
+    elsif reason = 'paused' then
+      detail := jsonb_build_object('queue', v_job.queue);
+    elsif v_job.sticky_worker <> '' then
+      detail := jsonb_build_object('sticky_worker', v_job.sticky_worker);
+    end if;
+  end if;
+  return next;
+end;
+$$;
+comment on function :SCHEMA.explain_admission is
+  'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, concurrency_limit, '
+  'or its state where that is the reason; admissible where nothing but its place in line stands before it (1 is the head; at '
+  'most 1000 counted). eta_ms: when the reason will have passed, if that can be told; for a rate class, counting those ahead '
+  'in its line at the same weight. No row where there is no such job. Errors: HR007.';
+revoke all on function :SCHEMA.explain_admission from public;
+--! EndIncluded inspect/explain_admission.sql
 
 create trigger job_transition
   before insert or delete or update of state on :SCHEMA.job
@@ -6519,6 +9594,16 @@ select
 from :SCHEMA.job j
 left join :SCHEMA.lease l on l.lease_no = j.lease_no;
 comment on view :SCHEMA.jobs is 'Every job with its state and times, for people; no payloads.';
+
+create view :SCHEMA.schedules as
+select s.id, s.spec, s.kind, s.queue, s.partition_key, s.paused, s.on_missed, s.backfill_limit,
+  to_timestamp(s.next_run_ms / 1000.0) as next_run_at,
+  to_timestamp(s.last_enqueued_ms / 1000.0) as last_enqueued_at,
+  s.missed_ticks, s.failures,
+  to_timestamp(nullif(s.retry_at_ms, 0) / 1000.0) as retry_at,
+  s.last_error
+from :SCHEMA.schedule s;
+comment on view :SCHEMA.schedules is 'Periodic work and when it runs next, for people; no payloads.';
 
 create view :SCHEMA.workers as
 select w.worker_id, w.status, w.host, w.pid, w.queues, w.concurrency, w.inflight, w.polls, w.empty_polls,

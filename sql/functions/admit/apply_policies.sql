@@ -1,0 +1,38 @@
+create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[])
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_verdict :SCHEMA.verdict;
+begin
+  v_verdict.admitted := candidates;
+  v_verdict.refusals := '{}';
+  v_verdict.closed := '{}';
+  if exists (select from :SCHEMA.quarantine) then
+    v_verdict := :SCHEMA.judge_quarantine(v_verdict);
+  end if;
+  if exists (select from unnest(candidates) c where c.deadline_ms is not null) then
+    v_verdict := :SCHEMA.judge_deadline(v_verdict);
+  end if;
+  -- The order of the locks: rate classes by name, then ceilings by name.
+  if exists (select from unnest(candidates) c where c.rate_classes is not null) then
+    v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
+  end if;
+  if exists (select from :SCHEMA.concurrency_limit) then
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict);
+  end if;
+  if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
+    v_verdict := :SCHEMA.charge_classes(v_verdict);
+  end if;
+  return v_verdict;
+end;
+$$;
+comment on function :SCHEMA.apply_policies is
+  'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
+  'pass. Names the lines that are closed for the rest of the call.';
+revoke all on function :SCHEMA.apply_policies from public;

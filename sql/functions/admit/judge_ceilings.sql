@@ -1,0 +1,48 @@
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_limit :SCHEMA.concurrency_limit;
+  v_partition record;
+  v_room bigint;
+  v_over bigint[];
+begin
+  for v_limit in
+    select m.* from :SCHEMA.concurrency_limit m
+    where m.queue in (select c.queue from unnest(verdict.admitted) c)
+    order by m.name
+    for update
+  loop
+    verdict.own_leases := verdict.own_leases || v_limit.queue;
+    for v_partition in
+      select c.partition_key, array_agg(c.key order by c.ordinality) as keys
+      from unnest(verdict.admitted) with ordinality c
+      where c.queue = v_limit.queue
+      group by c.partition_key
+    loop
+      v_room := greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key));
+      if v_limit.on_saturated = 'cancel_running' then
+        v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
+          (least(cardinality(v_partition.keys), v_limit.max_concurrent) - v_room)::integer);
+      end if;
+      v_over := v_partition.keys[(v_room + 1)::integer :];
+      continue when v_over = '{}';
+      case v_limit.on_saturated
+        when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
+        when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
+        else null;
+      end case;
+      verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+    end loop;
+  end loop;
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.judge_ceilings is
+  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is too much waits, is '
+  'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says.';
+revoke all on function :SCHEMA.judge_ceilings from public;

@@ -1,0 +1,24 @@
+create or replace function :SCHEMA.judge_quarantine(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad bigint[];
+begin
+  v_bad := array(
+    select c.key
+    from unnest(verdict.admitted) c
+    join :SCHEMA.job j on j.key = c.key
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)));
+  if v_bad = '{}' then
+    return verdict;
+  end if;
+  perform :SCHEMA.quarantine_jobs(v_bad);
+  return :SCHEMA.refuse(verdict, v_bad, 'quarantine', false);
+end;
+$$;
+comment on function :SCHEMA.judge_quarantine is 'Takes jobs with quarantined content out of line, into the state that shows it.';
+revoke all on function :SCHEMA.judge_quarantine from public;

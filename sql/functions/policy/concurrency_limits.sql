@@ -1,0 +1,21 @@
+create or replace function :SCHEMA.concurrency_limits()
+returns table (name text, queue text, max_concurrent integer, on_saturated text, running bigint)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select m.name, m.queue, m.max_concurrent, m.on_saturated,
+      (select count(*) from :SCHEMA.lease l
+        join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+        where l.queue = m.queue)
+    from :SCHEMA.concurrency_limit m
+    order by m.name
+    limit 10000;
+end;
+$$;
+comment on function :SCHEMA.concurrency_limits is 'The ceilings, with how many jobs of the queue run now in all its partitions.';
+revoke all on function :SCHEMA.concurrency_limits from public;
