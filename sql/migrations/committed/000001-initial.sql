@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:8a1af134615797731b6d68b87021ab9500d66898
+--! Hash: sha1:e79341342567550deede14cf64974ac27f255bbf
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2758,7 +2758,7 @@ comment on function :SCHEMA.allot is
 revoke all on function :SCHEMA.allot from public;
 --! EndIncluded admit/allot.sql
 --! Included admit/apply_policies.sql
-create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[])
+create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[], chosen :SCHEMA.candidate[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -2784,7 +2784,7 @@ begin
     v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
   end if;
   if exists (select from :SCHEMA.concurrency_limit) then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict);
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
   end if;
   if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
     v_verdict := :SCHEMA.charge_classes(v_verdict);
@@ -2794,7 +2794,7 @@ end;
 $$;
 comment on function :SCHEMA.apply_policies is
   'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
-  'pass. Names the lines that are closed for the rest of the call.';
+  'pass. chosen are those that passed earlier in the call. Names the lines that are closed for the rest of it.';
 revoke all on function :SCHEMA.apply_policies from public;
 --! EndIncluded admit/apply_policies.sql
 --! Included admit/charge_classes.sql
@@ -2875,7 +2875,7 @@ begin
       when cardinality(v_lanes) = 1 then v_drawn
       else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
     end;
-    v_verdict := :SCHEMA.apply_policies(v_picked);
+    v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
 
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
     v_pass.refusals := v_pass.refusals || v_verdict.refusals;
@@ -2893,7 +2893,8 @@ begin
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l
-      where l.most > 0 and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
+      where l.most > 0 and l.no <> all (v_pass.cut)
+        and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
     v_lanes := array(
       select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
   end loop;
@@ -3070,7 +3071,7 @@ comment on function :SCHEMA.end_turns is
 revoke all on function :SCHEMA.end_turns from public;
 --! EndIncluded admit/end_turns.sql
 --! Included admit/judge_ceilings.sql
-create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, chosen :SCHEMA.candidate[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -3080,6 +3081,7 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
+  v_chosen bigint;
   v_room bigint;
   v_over bigint[];
 begin
@@ -3096,10 +3098,14 @@ begin
       where c.queue = v_limit.queue
       group by c.partition_key
     loop
-      v_room := greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key));
+      v_chosen := (
+        select count(*) from unnest(chosen) c
+        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key);
+      v_room := greatest(0,
+        v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key) - v_chosen);
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_limit.max_concurrent) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_limit.max_concurrent - v_chosen) - v_room)::integer);
       end if;
       v_over := v_partition.keys[(v_room + 1)::integer :];
       continue when v_over = '{}';
@@ -5969,6 +5975,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+#variable_conflict use_column
 declare
   v_folded :SCHEMA.tally[];
 begin
