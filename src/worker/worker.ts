@@ -223,10 +223,10 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       admit: (capacity) =>
         store.admit({ worker: workerId, queues, capacity, leaseMs, ...(quantum && { quantum }) }),
       wakeups:
-        wakeups && waking(store)
+        wakeups && store.notifying
           ? {
               declareSleep: (forMs) => store.declareSleep(workerId, queues, forMs),
-              wait: (timeoutMs) => waking(store)?.waitWakeup(queues, timeoutMs) ?? Promise.resolve(null),
+              wait: (timeoutMs, signal) => store.waitWakeup(queues, timeoutMs, signal),
             }
           : undefined,
       freeSlots: () => this.#freeSlots(),
@@ -456,12 +456,4 @@ function onAbort(signal: AbortSignal, over: AbortSignal): Promise<void> {
     signal.addEventListener("abort", done);
     over.addEventListener("abort", done);
   });
-}
-
-interface Waking {
-  waitWakeup(queues: readonly string[], timeoutMs: number): Promise<string | null>;
-}
-function waking(store: PgStore): Waking | undefined {
-  const some = store as Partial<Waking> & { notifying?: unknown };
-  return some.notifying ? (store as unknown as Waking) : undefined;
 }
