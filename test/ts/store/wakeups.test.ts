@@ -12,7 +12,7 @@ const database = await testDatabase();
 
 wakeups.after(() => database.close());
 
-const quick = { heartbeatMs: 200, answerMs: 500, minRetryMs: 50, maxRetryMs: 200 };
+const quick = { heartbeatMs: 400, answerMs: 300, minRetryMs: 50, maxRetryMs: 200 };
 const opened: PgStore[] = [];
 
 /** A store that listens, closed after the test. */
