@@ -13,7 +13,8 @@ export async function* filesUnder(root: string): AsyncGenerator<Found> {
   const modules = join(root, "node_modules");
   const real = await realpath(modules).catch(() => modules);
   if (real === modules) return;
-  for await (const path of walk(real)) yield { path, tenant: tenantOf(join("node_modules", relative(real, path))) };
+  for await (const path of walk(real))
+    yield { path, tenant: tenantOf(join("node_modules", relative(real, path))) };
 }
 
 async function* walk(folder: string): AsyncGenerator<string> {
@@ -28,6 +29,14 @@ async function* walk(folder: string): AsyncGenerator<string> {
 function tenantOf(path: string): string {
   const parts = path.split(sep);
   const at = parts.lastIndexOf("node_modules");
-  const tenant = at < 0 ? (parts.length > 1 ? parts[0] : "") : parts.slice(at + 1, parts[at + 1]?.startsWith("@") ? at + 3 : at + 2).join("/");
-  return Buffer.from(tenant || "(top)").subarray(0, 200).toString().replace(/\uFFFD$/, "");
+  const tenant =
+    at < 0
+      ? parts.length > 1
+        ? parts[0]
+        : ""
+      : parts.slice(at + 1, parts[at + 1]?.startsWith("@") ? at + 3 : at + 2).join("/");
+  return Buffer.from(tenant || "(top)")
+    .subarray(0, 200)
+    .toString()
+    .replace(/\uFFFD$/, "");
 }

@@ -42,11 +42,11 @@ async function main(folder: string): Promise<boolean> {
     console.log(`enqueued ${jobs} files of ${folder}, and one that kills the process that reads it`);
 
     fleet = new Fleet(2, { ...process.env, DATABASE_URL: server.url() });
-    const milliseconds = await watch(store, fleet, jobs + 1, interrupted.signal);
+    const rate = await watch(store, fleet, jobs + 1, interrupted.signal);
     const latency = await startLatency(store);
     const summary = await readBack(store, poison);
     await fleet.stop();
-    return report(summary, { expected: jobs + 1, milliseconds, latency, deaths: fleet.deaths });
+    return report(summary, { expected: jobs + 1, rate, latency, deaths: fleet.deaths });
   } finally {
     process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
     await fleet?.stop();
@@ -67,7 +67,7 @@ async function enqueueFiles(store: PgStore, folder: string, poison: string): Pro
     retentionMs: keptMs,
   });
   let files = 0;
-  let batch = [job({ path: poison, poison: true }, poisonTenant)];
+  const batch = [job({ path: poison, poison: true }, poisonTenant)];
   for await (const { path, tenant } of filesUnder(folder)) {
     if (files === maxFiles) {
       console.log(`stopping at ${maxFiles} files`);
@@ -79,37 +79,35 @@ async function enqueueFiles(store: PgStore, folder: string, poison: string): Pro
     if (batch.length === 1000) await store.enqueue(batch.splice(0));
   }
   if (batch.length > 0) await store.enqueue(batch);
-  batch = [];
   return files;
 }
 
-/** Shows how the work goes, kills a worker half-way, and answers with how long it took until nothing was left. */
+/** Shows how the work goes, kills a worker half-way, and answers with the rate until then, in jobs/s. */
 async function watch(store: PgStore, fleet: Fleet, jobs: number, signal: AbortSignal): Promise<number> {
   const progress = new Progress(jobs);
-  const begun = Date.now();
-  let mostDoneAt = begun;
-  let killed = false;
+  let first: { readonly done: number; readonly at: number } | undefined;
+  let rate: number | undefined;
   for (;;) {
     signal.throwIfAborted();
     const { byState } = await store.counts("files");
     const done = byState.completed + byState.archived + byState.undecodable + byState.quarantined;
     progress.show(byState, done, fleet.deaths);
-    // The poison needs some leases to be found out; that is no measure of speed.
-    if (done < jobs - 1) mostDoneAt = Date.now();
+    if (done > 0) first ??= { done, at: Date.now() };
     if (done >= jobs) break;
-    if (!killed && done >= jobs / 2) {
-      killed = true;
+    if (rate === undefined && done >= jobs / 2) {
+      const { done: before, at } = first ?? { done: 0, at: 0 };
+      rate = (done - before) / ((Date.now() - at) / 1000 || Number.NaN);
       progress.say(`half-way: killing worker process ${fleet.killOne()} with SIGKILL`);
     }
     await sleep(200, undefined, { signal });
   }
   progress.end();
-  return mostDoneAt - begun;
+  return rate ?? Number.NaN;
 }
 
 interface Run {
   readonly expected: number;
-  readonly milliseconds: number;
+  readonly rate: number;
   readonly latency: { readonly p50: number; readonly p99: number };
   readonly deaths: number;
 }
@@ -125,7 +123,7 @@ function report(found: Summary, run: Run): boolean {
     ["lost", lost],
     ["wrong", found.wrong.length],
     ["worker processes that died", run.deaths],
-    ["jobs/s", Math.round(run.expected / (run.milliseconds / 1000))],
+    ["jobs/s until the kill", Number.isNaN(run.rate) ? "-" : Math.round(run.rate)],
     ["start latency p50", `${run.latency.p50.toFixed(1)} ms`],
     ["start latency p99", `${run.latency.p99.toFixed(1)} ms`],
   ];

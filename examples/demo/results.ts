@@ -41,7 +41,11 @@ export async function readBack(store: PgStore, poison: string): Promise<Summary>
   };
   let cursor: string | null = null;
   do {
-    const page: Awaited<ReturnType<PgStore["listJobs"]>> = await store.listJobs({ queue: "files" }, cursor, 200);
+    const page: Awaited<ReturnType<PgStore["listJobs"]>> = await store.listJobs(
+      { queue: "files" },
+      cursor,
+      200,
+    );
     await Promise.all(page.jobs.map(check));
     cursor = page.nextCursor;
   } while (cursor !== null);
@@ -52,8 +56,10 @@ export async function readBack(store: PgStore, poison: string): Promise<Summary>
 export async function startLatency(store: PgStore): Promise<{ p50: number; p99: number }> {
   const samples: number[] = [];
   for (let n = 0; n < 60; n++) {
-    const sentAtMs = Date.now();
-    const [job] = await store.enqueue([{ kind: "ping", queue: "pings", payload: { n }, retentionMs: 60_000 }]);
+    const sentAtMs = performance.timeOrigin + performance.now();
+    const [job] = await store.enqueue([
+      { kind: "ping", queue: "pings", payload: { n }, retentionMs: 60_000 },
+    ]);
     if (!job) continue;
     for (let tries = 0; tries < 500; tries++) {
       const result = await store.getJobResult(job.id);
@@ -66,6 +72,7 @@ export async function startLatency(store: PgStore): Promise<{ p50: number; p99: 
     }
   }
   samples.sort((a, b) => a - b);
-  const at = (share: number): number => samples[Math.min(samples.length - 1, Math.floor(samples.length * share))] ?? Number.NaN;
+  const at = (share: number): number =>
+    samples[Math.min(samples.length - 1, Math.floor(samples.length * share))] ?? Number.NaN;
   return { p50: at(0.5), p99: at(0.99) };
 }

@@ -25,7 +25,7 @@ const worker = new Worker(store, {
         return digest(path, job.signal);
       },
     }),
-    ping: () => ({ startedAtMs: Date.now() }),
+    ping: () => ({ startedAtMs: performance.timeOrigin + performance.now() }),
   },
 });
 process.once("SIGTERM", () => void worker.stop());

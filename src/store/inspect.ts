@@ -43,6 +43,11 @@ export abstract class InspectRoom extends Caller {
     return this.call("list_attempts", { job_id: jobId, max_rows: maxRows });
   }
 
+  /** What a success has stored, as long as the job is kept; null where there is none. */
+  async getJobResult(id: string): Promise<{ readonly schemaVersion: number; readonly bytes: Buffer } | null> {
+    return this.first("get_job_result", { id });
+  }
+
   /** What is not as it must be; empty on a sound install. Reads only. */
   async verifyInvariants(): Promise<BrokenInvariant[]> {
     return this.call("verify_invariants");
