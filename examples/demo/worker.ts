@@ -14,7 +14,7 @@ export interface FileJob {
 const store = await PgStore.connect(process.env["DATABASE_URL"], { listen: true });
 const worker = new Worker(store, {
   queues: ["files", "pings"],
-  concurrency: 16,
+  concurrency: 32,
   lease: "2s",
   tasks: {
     "file:digest": task<FileJob>({
