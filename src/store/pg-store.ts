@@ -9,12 +9,16 @@
 import pg from "pg";
 import type { Pool, PoolConfig } from "pg";
 import { AdmitRoom } from "./admit.js";
+import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { toCheckoutError } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { OperationsRoom } from "./operations.js";
+import { PolicyRoom } from "./policy.js";
 import { SettleRoom } from "./settle.js";
+import { StatisticsRoom } from "./statistics.js";
 import { SweepRoom } from "./sweep.js";
 import { TransactionRoom } from "./transaction.js";
 import { VersionRoom } from "./version.js";
@@ -87,7 +91,11 @@ const rooms = [
   TransactionRoom,
   SweepRoom,
   InspectRoom,
+  StatisticsRoom,
+  ArchiveRoom,
+  PolicyRoom,
   ControlRoom,
+  OperationsRoom,
   VersionRoom,
 ] as const;
 
@@ -100,7 +108,11 @@ export interface PgStore
     TransactionRoom,
     SweepRoom,
     InspectRoom,
+    StatisticsRoom,
+    ArchiveRoom,
+    PolicyRoom,
     ControlRoom,
+    OperationsRoom,
     VersionRoom {}
 
 for (const room of rooms) {
