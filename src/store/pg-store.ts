@@ -9,12 +9,14 @@
 import pg from "pg";
 import type { Pool, PoolConfig } from "pg";
 import { AdmitRoom } from "./admit.js";
+import { CapabilityRoom } from "./capabilities.js";
 import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { toCheckoutError } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { ListenRoom } from "./listen.js";
 import { OperationsRoom } from "./operations.js";
 import { PolicyRoom } from "./policy.js";
 import { SettleRoom } from "./settle.js";
@@ -28,6 +30,8 @@ export type PgStoreOptions = CoreOptions;
 export interface ConnectOptions extends PgStoreOptions {
   /** Connections of the pool. @defaultValue 10 */
   readonly maxSize?: number;
+  /** Whether to open one more connection, for wake-ups; it can't go through a pooler in transaction mode. @defaultValue false */
+  readonly listen?: boolean;
 }
 
 /** Jobs in a PostgreSQL schema. Every method throws nothing but StoreError. */
@@ -51,7 +55,7 @@ export class PgStore extends StoreCore {
    * @throws StoreError `unavailable` where there is no server, `not_found` where nothing is installed.
    */
   static async connect(url?: string, options: ConnectOptions = {}): Promise<PgStore> {
-    const { maxSize = 10, ...rest } = options;
+    const { maxSize = 10, listen = false, ...rest } = options;
     const config: PoolConfig = {
       max: maxSize,
       keepAlive: true,
@@ -68,6 +72,7 @@ export class PgStore extends StoreCore {
     try {
       const store = new PgStore(pool, rest);
       store.#owned = pool;
+      if (listen) store.withListen(url ?? {});
       await store.checkSchema();
       return store;
     } catch (error) {
@@ -78,6 +83,7 @@ export class PgStore extends StoreCore {
 
   /** Ends what the store has opened itself. Calls that are still running end first. */
   async close(): Promise<void> {
+    await this.stopListening();
     const pool = this.#owned;
     this.#owned = undefined;
     await pool?.end();
@@ -95,6 +101,8 @@ const rooms = [
   ArchiveRoom,
   PolicyRoom,
   ControlRoom,
+  ListenRoom,
+  CapabilityRoom,
   OperationsRoom,
   VersionRoom,
 ] as const;
@@ -112,6 +120,8 @@ export interface PgStore
     ArchiveRoom,
     PolicyRoom,
     ControlRoom,
+    ListenRoom,
+    CapabilityRoom,
     OperationsRoom,
     VersionRoom {}
 
