@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:b4750f3d3ac7ba941e88853f7ae3ce5340e7efe8
+--! Hash: sha1:611f4a447099e5f74eadba774367a3d53d9a6f53
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2895,15 +2895,14 @@ begin
   return case
     when class.paused or class.limit_per_window = 0 then null
     else greatest(class.deferred_until_ms,
-      greatest(class.refilled_at_ms, at_ms - greatest(0, at_ms - class.refilled_at_ms))
-      + ceil(greatest(0, least(tokens, class.burst) * class.window_ms - class.level) / class.limit_per_window)::bigint,
+      class.refilled_at_ms + ceil(greatest(0, tokens * class.window_ms - class.level) / class.limit_per_window)::bigint,
       at_ms)
   end;
 end;
 $$;
 comment on function :SCHEMA.class_ready_ms is
-  'When a rate class will have this many tokens (its burst, where they are more), if nobody takes any, in ms; null while it is '
-  'paused or closed.';
+  'When this many tokens of a rate class will have come in, counting those that are there, in ms; null while it is paused or '
+  'closed.';
 revoke all on function :SCHEMA.class_ready_ms from public;
 --! EndIncluded admit/class_ready_ms.sql
 --! Included admit/class_tokens.sql
@@ -8789,7 +8788,8 @@ begin
       select c.name, round(c.tokens, 3) as tokens, c.ready_ms into v_class
       from (
         select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
-          :SCHEMA.class_ready_ms(r, position_in_line * v_job.weight, v_now) as ready_ms
+          :SCHEMA.class_ready_ms(
+            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst), v_now) as ready_ms
         from :SCHEMA.rate_class r
         where r.name = any (v_job.rate_classes)
           and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c
