@@ -9,11 +9,13 @@
 import pg from "pg";
 import type { Pool, PoolConfig } from "pg";
 import { AdmitRoom } from "./admit.js";
+import { CapabilityRoom } from "./capabilities.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { toCheckoutError } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { ListenRoom } from "./listen.js";
 import { SettleRoom } from "./settle.js";
 import { SweepRoom } from "./sweep.js";
 import { TransactionRoom } from "./transaction.js";
@@ -24,6 +26,8 @@ export type PgStoreOptions = CoreOptions;
 export interface ConnectOptions extends PgStoreOptions {
   /** Connections of the pool. @defaultValue 10 */
   readonly maxSize?: number;
+  /** Whether to open one more connection, for wake-ups; it can't go through a pooler in transaction mode. @defaultValue false */
+  readonly listen?: boolean;
 }
 
 /** Jobs in a PostgreSQL schema. Every method throws nothing but StoreError. */
@@ -47,7 +51,7 @@ export class PgStore extends StoreCore {
    * @throws StoreError `unavailable` where there is no server, `not_found` where nothing is installed.
    */
   static async connect(url?: string, options: ConnectOptions = {}): Promise<PgStore> {
-    const { maxSize = 10, ...rest } = options;
+    const { maxSize = 10, listen = false, ...rest } = options;
     const config: PoolConfig = {
       max: maxSize,
       keepAlive: true,
@@ -64,6 +68,7 @@ export class PgStore extends StoreCore {
     try {
       const store = new PgStore(pool, rest);
       store.#owned = pool;
+      if (listen) store.withListen(url ?? {});
       await store.checkSchema();
       return store;
     } catch (error) {
@@ -74,6 +79,7 @@ export class PgStore extends StoreCore {
 
   /** Ends what the store has opened itself. Calls that are still running end first. */
   async close(): Promise<void> {
+    await this.stopListening();
     const pool = this.#owned;
     this.#owned = undefined;
     await pool?.end();
@@ -88,6 +94,8 @@ const rooms = [
   SweepRoom,
   InspectRoom,
   ControlRoom,
+  ListenRoom,
+  CapabilityRoom,
   VersionRoom,
 ] as const;
 
@@ -101,6 +109,8 @@ export interface PgStore
     SweepRoom,
     InspectRoom,
     ControlRoom,
+    ListenRoom,
+    CapabilityRoom,
     VersionRoom {}
 
 for (const room of rooms) {
