@@ -1,1 +1,2 @@
 export * from "./migrate/index.js";
+export * from "./store/index.js";

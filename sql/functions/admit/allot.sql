@@ -2,34 +2,37 @@ create or replace function :SCHEMA.allot(
   lanes :SCHEMA.lane_start[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
 )
 returns :SCHEMA.lane_start[]
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with quota as (
-    select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
-    union all
-    select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
-  ), turn as (
-    select p.queue, p.partition_key, row_number() over (
-        partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
-    from (
-      select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
-      from unnest(allot.lanes) with ordinality u
-      group by u.queue, u.partition_key) p
-  )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-    l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
-    case
-      when q.quota is null or t.place > q.quota then 0
-      when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
-      else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
-    end) as :SCHEMA.lane_start) order by l.ordinality)
-  from unnest(allot.lanes) with ordinality l
-  join turn t on t.queue = l.queue and t.partition_key = l.partition_key
-  left join quota q on q.queue = l.queue
-  left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null;
+begin
+  return (
+    with quota as (
+      select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
+      union all
+      select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
+    ), turn as (
+      select p.queue, p.partition_key, row_number() over (
+          partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
+      from (
+        select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
+        from unnest(allot.lanes) with ordinality u
+        group by u.queue, u.partition_key) p
+    )
+    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
+      l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+      case
+        when q.quota is null or t.place > q.quota then 0
+        when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
+        else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
+      end) as :SCHEMA.lane_start) order by l.ordinality)
+    from unnest(allot.lanes) with ordinality l
+    join turn t on t.queue = l.queue and t.partition_key = l.partition_key
+    left join quota q on q.queue = l.queue
+    left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null);
+end;
 $$;
 comment on function :SCHEMA.allot is
   'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the partitions whose '

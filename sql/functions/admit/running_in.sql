@@ -1,16 +1,19 @@
 create or replace function :SCHEMA.running_in(queue text, partition_key text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-  select count(*)
-  from :SCHEMA.lease l
-  join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
-  where l.queue = running_in.queue and l.partition_key = running_in.partition_key;
+begin
+  return (
+    select count(*)
+    from :SCHEMA.lease l
+    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+    where l.queue = running_in.queue and l.partition_key = running_in.partition_key);
+end;
 $$;
 comment on function :SCHEMA.running_in is
   'How many jobs of a partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak.';

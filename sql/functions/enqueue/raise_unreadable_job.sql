@@ -19,6 +19,12 @@ begin
     if json_typeof(v_job) <> 'object' then
       perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' is not an object', 'a list of objects');
     end if;
+    begin
+      perform v_job::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' can''t be read: ' || sqlerrm,
+        'send a payload that is opaque (with U+0000, say) as payload_base64');
+    end;
     foreach v_field in array c_bigints || c_integers loop
       v_value := (v_job -> v_field)::text;
       if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
@@ -41,10 +47,6 @@ begin
         perform :SCHEMA.raise_invalid(v_field, 'is not base64 (job ' || v_ord || ')', 'base64');
       end if;
     end loop;
-    if position('\u0000' in v_job::text) > 0 then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' has the character U+0000, which JSON text here can''t hold',
-        'send such a payload as payload_base64');
-    end if;
   end loop;
   perform :SCHEMA.raise_invalid('jobs', problem, 'see enqueue_many');
 end;

@@ -1,11 +1,13 @@
 create or replace function :SCHEMA.backoff_ms(attempt integer)
 returns bigint
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
+begin
+  return least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
+end;
 $$;
 comment on function :SCHEMA.backoff_ms is 'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
 revoke all on function :SCHEMA.backoff_ms from public;

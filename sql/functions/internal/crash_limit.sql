@@ -1,11 +1,13 @@
 create or replace function :SCHEMA.crash_limit()
 returns integer
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select 3;
+begin
+  return 3;
+end;
 $$;
 comment on function :SCHEMA.crash_limit is 'How many workers a job may take down before its content is quarantined.';
 revoke all on function :SCHEMA.crash_limit from public;

@@ -1,18 +1,20 @@
 create or replace function :SCHEMA.job_key(id text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-  select case
+begin
+  return case
     when job_key.id ~ '^j[0-9a-f]{16}$' then
       (select j.key from :SCHEMA.job j
        where j.key = ('x' || substr(job_key.id, 2))::bit(64)::bigint and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)
   end;
+end;
 $$;
 comment on function :SCHEMA.job_key is 'The key of the job with this public id; null where there is none.';
 revoke all on function :SCHEMA.job_key from public;

@@ -13,6 +13,7 @@ as $$
 #variable_conflict use_column
 declare
   v_asked :SCHEMA.ack_input[];
+  v_leases bigint[];
   v_held bigint[];
   v_expires_ms bigint;
   v_partly record;
@@ -21,16 +22,23 @@ begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
   -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
-  perform from :SCHEMA.lease l
-  where l.lease_no in (
-    select j.lease_no from unnest(v_asked) a join :SCHEMA.job j on j.key = a.key and j.fence = a.fence)
-  order by l.lease_no
-  for update;
-  v_held := array(
-    select j.key
+  v_leases := array(
+    select distinct h.lease_no
     from unnest(v_asked) a
-    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+    cross join lateral (
+      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence and j.lease_no is not null offset 0) h);
+  perform from :SCHEMA.lease l where l.lease_no = any (v_leases) order by l.lease_no for update;
+  v_held := array(
+    select h.key
+    from unnest(v_asked) a
+    cross join lateral (
+      select j.key, j.lease_no
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+      offset 0) h
+    where exists (
+      select from :SCHEMA.lease l
+      where l.lease_no = h.lease_no and l.lease_no = any (v_leases) and l.lease_id = a.lease_id));
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
   for v_partly in
@@ -39,9 +47,11 @@ begin
       bool_and(j.key = any (v_held)) as whole
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
-    where l.lease_no in (select h.lease_no from :SCHEMA.job h where h.key = any (v_held))
+    cross join lateral (
+      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+    where l.lease_no = any (v_leases)
     group by l.lease_no
+    having bool_or(j.key = any (v_held))
   loop
     if v_partly.whole then
       update :SCHEMA.lease l

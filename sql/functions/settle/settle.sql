@@ -17,25 +17,40 @@ declare
 begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
-    with gone as (
+    with held as materialized (
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
+      from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
+      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the table would
+      -- walk all that has ever been in it.
+      cross join lateral (
+        select j.ctid as tid, j.lease_no
+        from :SCHEMA.job j
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+          and (a.outcome = 'revoke' or j.retention_ms is null)
+        offset 0) h
+      cross join lateral (
+        select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+    ), gone as (
       delete from :SCHEMA.job j
-      using (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
-      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-        and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-        and (a.outcome = 'revoke' or j.retention_ms is null)
-      returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
-        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no,
-        l.queue is not null, j.weight, j.charged) as :SCHEMA.settled_job) as settled
+      using held h
+      where j.ctid = h.tid
+      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms, h.lease_no, h.own_lease,
+        j.weight, j.charged) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
     exit when cardinality(v_settled) = cardinality(acks);
     v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
     exit when cardinality(v_settled) = cardinality(acks);
-    -- Looked at again: while we waited for a row, renew may have given its job a lease row of its own.
+    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row, may have left
+    -- the job to its holder.
     v_left := array(
       select a from unnest(v_left) a
-      join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence
-      join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+      where exists (
+        select from :SCHEMA.job j
+        join :SCHEMA.lease l on l.lease_no = j.lease_no
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and l.lease_id = a.lease_id
+        offset 0));
     exit when v_left = '{}';
   end loop;
   if v_settled <> '{}' then

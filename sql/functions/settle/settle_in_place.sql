@@ -15,38 +15,44 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_moved :SCHEMA.settled_job[];
 begin
-  with moved as (
+  with held as materialized (
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      cast(case a.outcome
+        when 'success' then 'completed'
+        when 'retry' then case when h.attempt < h.max_attempts - 1 then 'retryable' else 'archived' end
+        when 'skip' then 'archived'
+        when 'snooze' then 'scheduled'
+        when 'rate_limited' then 'available'
+        else 'undecodable'
+      end as :SCHEMA.job_state) as state
+    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a
+    cross join lateral (
+      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+        and (a.outcome <> 'success' or j.retention_ms is not null)
+      offset 0) h
+    cross join lateral (
+      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+  ), moved as (
     update :SCHEMA.job j
-    set state = n.state,
-      attempt = case when a.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
+    set state = h.state,
+      attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
-        when n.state = 'retryable' then v_now + coalesce(a.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
-        when n.state = 'scheduled' then v_now + a.delay_ms
+        when h.state = 'retryable' then
+          v_now + coalesce(h.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+        when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,
-      finalized_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then v_now end,
-      evict_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then
+      finalized_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then v_now end,
+      evict_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then
         v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a, :SCHEMA.lease l,
-      lateral (
-        -- max_attempts is looked up here only to name the state; the row itself is checked below.
-        select o.key, o.claimed_at_ms, o.charged, cast(case a.outcome
-          when 'success' then 'completed'
-          when 'retry' then case when o.attempt < o.max_attempts - 1 then 'retryable' else 'archived' end
-          when 'skip' then 'archived'
-          when 'snooze' then 'scheduled'
-          when 'rate_limited' then 'available'
-          else 'undecodable'
-        end as :SCHEMA.job_state) as state
-        from :SCHEMA.job o
-        where o.key = a.key) n
-    where j.key = n.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-      and (a.outcome <> 'success' or j.retention_ms is not null)
-    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
-      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no, l.queue is not null,
-      j.weight, n.charged) as :SCHEMA.settled_job) as settled
+    from held h
+    where j.ctid = h.tid
+    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms, h.lease_no, h.own_lease,
+      j.weight, h.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
   return v_moved;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a9f36b3b9efc6576f63c0c8592ca6aa35c64894f
+--! Hash: sha1:8975a3a5604c94d3eb91977619be65acfab56478
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -912,13 +912,16 @@ revoke all on function :SCHEMA.raise_invalid from public;
 --! Included internal/now_ms.sql
 create or replace function :SCHEMA.now_ms()
 returns bigint
-language sql
+language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
-    + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0);
+begin
+  return (
+    select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
+      + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0));
+end;
 $$;
 comment on function :SCHEMA.now_ms is
   'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only tests have one.';
@@ -927,16 +930,18 @@ revoke all on function :SCHEMA.now_ms from public;
 --! Included internal/class_key.sql
 create or replace function :SCHEMA.class_key(rate_classes text[])
 returns text
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case coalesce(cardinality(rate_classes), 0)
+begin
+  return case coalesce(cardinality(rate_classes), 0)
     when 0 then ''
     when 1 then '=' || rate_classes[1]
     else to_jsonb(rate_classes)::text
   end;
+end;
 $$;
 comment on function :SCHEMA.class_key is 'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
 revoke all on function :SCHEMA.class_key from public;
@@ -944,16 +949,18 @@ revoke all on function :SCHEMA.class_key from public;
 --! Included internal/class_names.sql
 create or replace function :SCHEMA.class_names(class_key text)
 returns text[]
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when class_key = '' then '{}'::text[]
     when class_key like '=%' then array[substr(class_key, 2)]
     else array(select jsonb_array_elements_text(class_key::jsonb))
   end;
+end;
 $$;
 comment on function :SCHEMA.class_names is 'The rate classes behind a class_key.';
 revoke all on function :SCHEMA.class_names from public;
@@ -961,15 +968,17 @@ revoke all on function :SCHEMA.class_names from public;
 --! Included internal/length_prefixed.sql
 create or replace function :SCHEMA.length_prefixed(bytes bytea)
 returns bytea
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select set_byte(set_byte(set_byte(set_byte('\x00000000'::bytea,
+begin
+  return set_byte(set_byte(set_byte(set_byte('\x00000000'::bytea,
       0, octet_length(bytes) & 255), 1, (octet_length(bytes) >> 8) & 255),
       2, (octet_length(bytes) >> 16) & 255), 3, (octet_length(bytes) >> 24) & 255)
     || bytes;
+end;
 $$;
 comment on function :SCHEMA.length_prefixed is 'The bytes behind their number, 32 bits little endian.';
 revoke all on function :SCHEMA.length_prefixed from public;
@@ -977,12 +986,14 @@ revoke all on function :SCHEMA.length_prefixed from public;
 --! Included internal/job_id.sql
 create or replace function :SCHEMA.job_id(key bigint, id text)
 returns text
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(job_id.id, 'j' || lpad(to_hex(job_id.key), 16, '0'));
+begin
+  return coalesce(job_id.id, 'j' || lpad(to_hex(job_id.key), 16, '0'));
+end;
 $$;
 comment on function :SCHEMA.job_id is 'The public id of a job: the one its producer chose, else j and 16 hex digits of the key.';
 revoke all on function :SCHEMA.job_id from public;
@@ -990,14 +1001,16 @@ revoke all on function :SCHEMA.job_id from public;
 --! Included enqueue/fingerprint.sql
 create or replace function :SCHEMA.fingerprint(kind text, payload bytea)
 returns text
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select encode(substr(sha256(
+begin
+  return encode(substr(sha256(
     :SCHEMA.length_prefixed(convert_to(fingerprint.kind, 'UTF8'))
     || :SCHEMA.length_prefixed(fingerprint.payload)), 1, 16), 'hex');
+end;
 $$;
 comment on function :SCHEMA.fingerprint is
   'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and payload, each behind '
@@ -1007,12 +1020,14 @@ revoke all on function :SCHEMA.fingerprint from public;
 --! Included internal/backoff_ms.sql
 create or replace function :SCHEMA.backoff_ms(attempt integer)
 returns bigint
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
+begin
+  return least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
+end;
 $$;
 comment on function :SCHEMA.backoff_ms is 'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
 revoke all on function :SCHEMA.backoff_ms from public;
@@ -1101,12 +1116,14 @@ revoke all on function :SCHEMA.check_text from public;
 --! Included internal/crash_limit.sql
 create or replace function :SCHEMA.crash_limit()
 returns integer
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select 3;
+begin
+  return 3;
+end;
 $$;
 comment on function :SCHEMA.crash_limit is 'How many workers a job may take down before its content is quarantined.';
 revoke all on function :SCHEMA.crash_limit from public;
@@ -1166,13 +1183,15 @@ revoke all on function :SCHEMA.cut_text from public;
 --! Included internal/failed_retention_ms.sql
 create or replace function :SCHEMA.failed_retention_ms(queue text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(
+begin
+  return coalesce(
     (select q.failed_retention_ms from :SCHEMA.queue q where q.queue = failed_retention_ms.queue), 604800000);
+end;
 $$;
 comment on function :SCHEMA.failed_retention_ms is
   'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, else a week.';
@@ -1255,19 +1274,21 @@ revoke all on function :SCHEMA.instant_ms from public;
 --! Included internal/job_key.sql
 create or replace function :SCHEMA.job_key(id text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-  select case
+begin
+  return case
     when job_key.id ~ '^j[0-9a-f]{16}$' then
       (select j.key from :SCHEMA.job j
        where j.key = ('x' || substr(job_key.id, 2))::bit(64)::bigint and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)
   end;
+end;
 $$;
 comment on function :SCHEMA.job_key is 'The key of the job with this public id; null where there is none.';
 revoke all on function :SCHEMA.job_key from public;
@@ -1651,13 +1672,15 @@ revoke all on function :SCHEMA.enqueue_many from public;
 --! Included enqueue/has_refusal.sql
 create or replace function :SCHEMA.has_refusal(placed :SCHEMA.placed_job[])
 returns boolean
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select exists (
+begin
+  return exists (
     select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined', 'backpressure'));
+end;
 $$;
 comment on function :SCHEMA.has_refusal is 'Whether one of the jobs was refused, and with it its batch.';
 revoke all on function :SCHEMA.has_refusal from public;
@@ -1716,7 +1739,10 @@ declare
   v_repeat :SCHEMA.placed_job;
 begin
   if not exists (select from unnest(jobs) j where j.id is not null or j.unique_key is not null)
-    and not exists (select from :SCHEMA.quarantine) then
+    and not (exists (select from :SCHEMA.quarantine) and exists (
+      select from unnest(jobs) j
+      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
+  then
     v_placed := array(select p from :SCHEMA.place_plain(jobs, v_at_ms) p);
   else
     -- In order of key, so that two batches with the same keys wait for each other instead of deadlocking.
@@ -1912,13 +1938,17 @@ revoke all on function :SCHEMA.place_plain from public;
 --! Included enqueue/queue_depth_of.sql
 create or replace function :SCHEMA.queue_depth_of(queue text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce((select d.depth from :SCHEMA.queue_depth d where d.queue = queue_depth_of.queue), 0)
-    + coalesce((select sum(t.depth) from :SCHEMA.tally t where t.queue = queue_depth_of.queue), 0);
+#variable_conflict use_column
+begin
+  return (
+    select coalesce((select d.depth from :SCHEMA.queue_depth d where d.queue = queue_depth_of.queue), 0)
+      + coalesce((select sum(t.depth) from :SCHEMA.tally t where t.queue = queue_depth_of.queue), 0));
+end;
 $$;
 comment on function :SCHEMA.queue_depth_of is 'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
 revoke all on function :SCHEMA.queue_depth_of from public;
@@ -1977,6 +2007,12 @@ begin
     if json_typeof(v_job) <> 'object' then
       perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' is not an object', 'a list of objects');
     end if;
+    begin
+      perform v_job::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' can''t be read: ' || sqlerrm,
+        'send a payload that is opaque (with U+0000, say) as payload_base64');
+    end;
     foreach v_field in array c_bigints || c_integers loop
       v_value := (v_job -> v_field)::text;
       if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
@@ -1999,10 +2035,6 @@ begin
         perform :SCHEMA.raise_invalid(v_field, 'is not base64 (job ' || v_ord || ')', 'base64');
       end if;
     end loop;
-    if position('\u0000' in v_job::text) > 0 then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' has the character U+0000, which JSON text here can''t hold',
-        'send such a payload as payload_base64');
-    end if;
   end loop;
   perform :SCHEMA.raise_invalid('jobs', problem, 'see enqueue_many');
 end;
@@ -2158,15 +2190,17 @@ revoke all on function :SCHEMA.replace_job from public;
 --! Included enqueue/scoped_unique_key.sql
 create or replace function :SCHEMA.scoped_unique_key(kind text, raw bytea, scope text)
 returns bytea
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when scope = 'global' then '\x0147'::bytea || raw
     else '\x014b'::bytea || int4send(octet_length(convert_to(kind, 'UTF8'))) || convert_to(kind, 'UTF8') || raw
   end;
+end;
 $$;
 comment on function :SCHEMA.scoped_unique_key is
   'A unique key with its scope in front: the kind behind its length, or the mark of the global scope. No two scopes collide.';
@@ -2630,24 +2664,28 @@ revoke all on function :SCHEMA.after_claim from public;
 --! Included admit/share_out.sql
 create or replace function :SCHEMA.share_out(lanes :SCHEMA.lane_start[], capacity integer, starts :SCHEMA.queue_share[])
 returns table (queue text, quota integer)
-language sql
+language plpgsql
 stable
 rows 10
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select s.queue, count(*)::integer
-  from (
-    select q.queue
+#variable_conflict use_column
+begin
+  return query
+    select s.queue, count(*)::integer
     from (
-      select a.queue, coalesce(p.position, 0) as position, coalesce(w.weight, 1) as weight
-      from (select distinct l.queue from unnest(share_out.lanes) l) a
-      left join unnest(share_out.starts) p on p.queue = a.queue
-      left join :SCHEMA.queue w on w.queue = a.queue) q
-    cross join generate_series(0, share_out.capacity - 1) r(n)
-    order by q.position + r.n::double precision / q.weight, q.queue
-    limit share_out.capacity) s
-  group by s.queue;
+      select q.queue
+      from (
+        select a.queue, coalesce(p.position, 0) as position, coalesce(w.weight, 1) as weight
+        from (select distinct l.queue from unnest(share_out.lanes) l) a
+        left join unnest(share_out.starts) p on p.queue = a.queue
+        left join :SCHEMA.queue w on w.queue = a.queue) q
+      cross join generate_series(0, share_out.capacity - 1) r(n)
+      order by q.position + r.n::double precision / q.weight, q.queue
+      limit share_out.capacity) s
+    group by s.queue;
+end;
 $$;
 comment on function :SCHEMA.share_out is
   'Divides the capacity among the queues that have lines: the r-th job of a queue stands at its position + (r - 1) / weight, '
@@ -2659,34 +2697,37 @@ create or replace function :SCHEMA.allot(
   lanes :SCHEMA.lane_start[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
 )
 returns :SCHEMA.lane_start[]
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with quota as (
-    select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
-    union all
-    select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
-  ), turn as (
-    select p.queue, p.partition_key, row_number() over (
-        partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
-    from (
-      select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
-      from unnest(allot.lanes) with ordinality u
-      group by u.queue, u.partition_key) p
-  )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-    l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
-    case
-      when q.quota is null or t.place > q.quota then 0
-      when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
-      else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
-    end) as :SCHEMA.lane_start) order by l.ordinality)
-  from unnest(allot.lanes) with ordinality l
-  join turn t on t.queue = l.queue and t.partition_key = l.partition_key
-  left join quota q on q.queue = l.queue
-  left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null;
+begin
+  return (
+    with quota as (
+      select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
+      union all
+      select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
+    ), turn as (
+      select p.queue, p.partition_key, row_number() over (
+          partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
+      from (
+        select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
+        from unnest(allot.lanes) with ordinality u
+        group by u.queue, u.partition_key) p
+    )
+    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
+      l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+      case
+        when q.quota is null or t.place > q.quota then 0
+        when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
+        else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
+      end) as :SCHEMA.lane_start) order by l.ordinality)
+    from unnest(allot.lanes) with ordinality l
+    join turn t on t.queue = l.queue and t.partition_key = l.partition_key
+    left join quota q on q.queue = l.queue
+    left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null);
+end;
 $$;
 comment on function :SCHEMA.allot is
   'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the partitions whose '
@@ -2844,18 +2885,20 @@ revoke all on function :SCHEMA.choose from public;
 --! Included admit/class_ready_ms.sql
 create or replace function :SCHEMA.class_ready_ms(class :SCHEMA.rate_class, tokens numeric, at_ms bigint)
 returns bigint
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when class.paused or class.limit_per_window = 0 then null
     else greatest(class.deferred_until_ms,
       greatest(class.refilled_at_ms, at_ms - greatest(0, at_ms - class.refilled_at_ms))
       + ceil(greatest(0, least(tokens, class.burst) * class.window_ms - class.level) / class.limit_per_window)::bigint,
       at_ms)
   end;
+end;
 $$;
 comment on function :SCHEMA.class_ready_ms is
   'When a rate class will have this many tokens (its burst, where they are more), if nobody takes any, in ms; null while it is '
@@ -2865,16 +2908,18 @@ revoke all on function :SCHEMA.class_ready_ms from public;
 --! Included admit/class_tokens.sql
 create or replace function :SCHEMA.class_tokens(class :SCHEMA.rate_class, at_ms bigint)
 returns numeric
-language sql
+language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select case
+begin
+  return case
     when class.paused or class.limit_per_window = 0 or class.deferred_until_ms > at_ms then 0
     else least(class.burst * class.window_ms::numeric,
       class.level + greatest(0, at_ms - class.refilled_at_ms) * class.limit_per_window::numeric) / class.window_ms
   end;
+end;
 $$;
 comment on function :SCHEMA.class_tokens is
   'The tokens that a rate class has at this instant; 0 while it is paused, deferred or closed, below 0 after an overdraft. A '
@@ -3146,33 +3191,36 @@ create or replace function :SCHEMA.pick(
   lanes :SCHEMA.lane_start[], drawn :SCHEMA.candidate[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
 )
 returns :SCHEMA.candidate[]
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with ranked as (
-    select d as candidate, d.queue, d.rank, d.priority, d.scheduled_at_ms, d.key,
-      -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole, longest waiting first.
-      row_number() over (
-        partition by d.queue
-        order by case when pick.quantum is null then d.rank end, d.served_at_ms,
-          case when pick.quantum is null then d.priority end desc,
-          case when pick.quantum is null then d.scheduled_at_ms end,
-          d.partition_key, d.rank, d.key) as place
-    from unnest(drawn) d
-    join (select l.queue, l.partition_key, max(l.most) as most from unnest(lanes) l group by l.queue, l.partition_key) l
-      on l.queue = d.queue and l.partition_key = d.partition_key
-    where d.rank <= l.most
-  )
-  select coalesce(array_agg(p.candidate order by p.position, p.place), '{}')
-  from (
-    select r.candidate, r.place, coalesce(s.position, 0) + (r.place - 1)::double precision / coalesce(w.weight, 1) as position
-    from ranked r
-    left join unnest(shares) s on s.queue = r.queue
-    left join :SCHEMA.queue w on w.queue = r.queue and pick.shares is not null
-    order by 3, r.queue
-    limit capacity) p;
+begin
+  return (
+    with ranked as (
+      select d as candidate, d.queue, d.rank, d.priority, d.scheduled_at_ms, d.key,
+        -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole, longest waiting first.
+        row_number() over (
+          partition by d.queue
+          order by case when pick.quantum is null then d.rank end, d.served_at_ms,
+            case when pick.quantum is null then d.priority end desc,
+            case when pick.quantum is null then d.scheduled_at_ms end,
+            d.partition_key, d.rank, d.key) as place
+      from unnest(drawn) d
+      join (select l.queue, l.partition_key, max(l.most) as most from unnest(lanes) l group by l.queue, l.partition_key) l
+        on l.queue = d.queue and l.partition_key = d.partition_key
+      where d.rank <= l.most
+    )
+    select coalesce(array_agg(p.candidate order by p.position, p.place), '{}')
+    from (
+      select r.candidate, r.place, coalesce(s.position, 0) + (r.place - 1)::double precision / coalesce(w.weight, 1) as position
+      from ranked r
+      left join unnest(shares) s on s.queue = r.queue
+      left join :SCHEMA.queue w on w.queue = r.queue and pick.shares is not null
+      order by 3, r.queue
+      limit capacity) p);
+end;
 $$;
 comment on function :SCHEMA.pick is
   'The jobs to admit of those drawn, if no policy objects, in the order in which they are to run: fair among partitions, by '
@@ -3249,17 +3297,20 @@ revoke all on function :SCHEMA.rotate_lanes from public;
 --! Included admit/running_in.sql
 create or replace function :SCHEMA.running_in(queue text, partition_key text)
 returns bigint
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-  select count(*)
-  from :SCHEMA.lease l
-  join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
-  where l.queue = running_in.queue and l.partition_key = running_in.partition_key;
+begin
+  return (
+    select count(*)
+    from :SCHEMA.lease l
+    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+    where l.queue = running_in.queue and l.partition_key = running_in.partition_key);
+end;
 $$;
 comment on function :SCHEMA.running_in is
   'How many jobs of a partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak.';
@@ -3296,17 +3347,20 @@ revoke all on function :SCHEMA.serve_lanes from public;
 --! Included admit/share_ends.sql
 create or replace function :SCHEMA.share_ends(shares :SCHEMA.queue_share[], admitted :SCHEMA.candidate[])
 returns :SCHEMA.queue_share[]
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select array_agg(cast(row(s.queue,
-    round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
-    as :SCHEMA.queue_share))
-  from unnest(shares) s
-  left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue = s.queue
-  left join :SCHEMA.queue w on w.queue = s.queue;
+begin
+  return (
+    select array_agg(cast(row(s.queue,
+      round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
+      as :SCHEMA.queue_share))
+    from unnest(shares) s
+    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue = s.queue
+    left join :SCHEMA.queue w on w.queue = s.queue);
+end;
 $$;
 comment on function :SCHEMA.share_ends is 'Where the queues stand in the sharing once these jobs have been admitted.';
 revoke all on function :SCHEMA.share_ends from public;
@@ -3314,19 +3368,22 @@ revoke all on function :SCHEMA.share_ends from public;
 --! Included admit/share_starts.sql
 create or replace function :SCHEMA.share_starts(queues text[])
 returns :SCHEMA.queue_share[]
-language sql
+language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  with stored as (
-    select q.queue, s.position from unnest(share_starts.queues) q(queue) left join :SCHEMA.queue_share s on s.queue = q.queue
-  ), ahead as (
-    select coalesce(max(s.position), 0) as position from stored s
-  )
-  select array_agg(cast(row(s.queue, greatest(coalesce(s.position, a.position), a.position - 1)) as :SCHEMA.queue_share))
-  from stored s
-  cross join ahead a;
+begin
+  return (
+    with stored as (
+      select q.queue, s.position from unnest(share_starts.queues) q(queue) left join :SCHEMA.queue_share s on s.queue = q.queue
+    ), ahead as (
+      select coalesce(max(s.position), 0) as position from stored s
+    )
+    select array_agg(cast(row(s.queue, greatest(coalesce(s.position, a.position), a.position - 1)) as :SCHEMA.queue_share))
+    from stored s
+    cross join ahead a);
+end;
 $$;
 comment on function :SCHEMA.share_starts is
   'Where each queue stands in the sharing: what it has had by its weight. One that was idle is at most one round behind, so '
@@ -3854,6 +3911,7 @@ as $$
 #variable_conflict use_column
 declare
   v_asked :SCHEMA.ack_input[];
+  v_leases bigint[];
   v_held bigint[];
   v_expires_ms bigint;
   v_partly record;
@@ -3862,16 +3920,23 @@ begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
   -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
-  perform from :SCHEMA.lease l
-  where l.lease_no in (
-    select j.lease_no from unnest(v_asked) a join :SCHEMA.job j on j.key = a.key and j.fence = a.fence)
-  order by l.lease_no
-  for update;
-  v_held := array(
-    select j.key
+  v_leases := array(
+    select distinct h.lease_no
     from unnest(v_asked) a
-    join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-    join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+    cross join lateral (
+      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence and j.lease_no is not null offset 0) h);
+  perform from :SCHEMA.lease l where l.lease_no = any (v_leases) order by l.lease_no for update;
+  v_held := array(
+    select h.key
+    from unnest(v_asked) a
+    cross join lateral (
+      select j.key, j.lease_no
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+      offset 0) h
+    where exists (
+      select from :SCHEMA.lease l
+      where l.lease_no = h.lease_no and l.lease_no = any (v_leases) and l.lease_id = a.lease_id));
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
   for v_partly in
@@ -3880,9 +3945,11 @@ begin
       bool_and(j.key = any (v_held)) as whole
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
-    where l.lease_no in (select h.lease_no from :SCHEMA.job h where h.key = any (v_held))
+    cross join lateral (
+      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+    where l.lease_no = any (v_leases)
     group by l.lease_no
+    having bool_or(j.key = any (v_held))
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
@@ -3930,25 +3997,40 @@ declare
 begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
-    with gone as (
+    with held as materialized (
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
+      from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
+      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the table would
+      -- walk all that has ever been in it.
+      cross join lateral (
+        select j.ctid as tid, j.lease_no
+        from :SCHEMA.job j
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+          and (a.outcome = 'revoke' or j.retention_ms is null)
+        offset 0) h
+      cross join lateral (
+        select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+    ), gone as (
       delete from :SCHEMA.job j
-      using (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a, :SCHEMA.lease l
-      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-        and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-        and (a.outcome = 'revoke' or j.retention_ms is null)
-      returning cast(row(a.ord, a.id, j.key, 'deleted', a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
-        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, j.claimed_at_ms, l.lease_no,
-        l.queue is not null, j.weight, j.charged) as :SCHEMA.settled_job) as settled
+      using held h
+      where j.ctid = h.tid
+      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms, h.lease_no, h.own_lease,
+        j.weight, j.charged) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
     exit when cardinality(v_settled) = cardinality(acks);
     v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
     exit when cardinality(v_settled) = cardinality(acks);
-    -- Looked at again: while we waited for a row, renew may have given its job a lease row of its own.
+    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row, may have left
+    -- the job to its holder.
     v_left := array(
       select a from unnest(v_left) a
-      join :SCHEMA.job j on j.key = a.key and j.state = 'running' and j.fence = a.fence
-      join :SCHEMA.lease l on l.lease_no = j.lease_no and l.lease_id = a.lease_id);
+      where exists (
+        select from :SCHEMA.job j
+        join :SCHEMA.lease l on l.lease_no = j.lease_no
+        where j.key = a.key and j.state = 'running' and j.fence = a.fence and l.lease_id = a.lease_id
+        offset 0));
     exit when v_left = '{}';
   end loop;
   if v_settled <> '{}' then
@@ -3980,38 +4062,44 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_moved :SCHEMA.settled_job[];
 begin
-  with moved as (
+  with held as materialized (
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      cast(case a.outcome
+        when 'success' then 'completed'
+        when 'retry' then case when h.attempt < h.max_attempts - 1 then 'retryable' else 'archived' end
+        when 'skip' then 'archived'
+        when 'snooze' then 'scheduled'
+        when 'rate_limited' then 'available'
+        else 'undecodable'
+      end as :SCHEMA.job_state) as state
+    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a
+    cross join lateral (
+      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+        and (a.outcome <> 'success' or j.retention_ms is not null)
+      offset 0) h
+    cross join lateral (
+      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+  ), moved as (
     update :SCHEMA.job j
-    set state = n.state,
-      attempt = case when a.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
+    set state = h.state,
+      attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
-        when n.state = 'retryable' then v_now + coalesce(a.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
-        when n.state = 'scheduled' then v_now + a.delay_ms
+        when h.state = 'retryable' then
+          v_now + coalesce(h.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+        when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,
-      finalized_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then v_now end,
-      evict_at_ms = case when n.state in ('completed', 'archived', 'undecodable') then
+      finalized_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then v_now end,
+      evict_at_ms = case when h.state in ('completed', 'archived', 'undecodable') then
         v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a, :SCHEMA.lease l,
-      lateral (
-        -- max_attempts is looked up here only to name the state; the row itself is checked below.
-        select o.key, o.claimed_at_ms, o.charged, cast(case a.outcome
-          when 'success' then 'completed'
-          when 'retry' then case when o.attempt < o.max_attempts - 1 then 'retryable' else 'archived' end
-          when 'skip' then 'archived'
-          when 'snooze' then 'scheduled'
-          when 'rate_limited' then 'available'
-          else 'undecodable'
-        end as :SCHEMA.job_state) as state
-        from :SCHEMA.job o
-        where o.key = a.key) n
-    where j.key = n.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
-      and l.lease_no = j.lease_no and l.lease_id = a.lease_id
-      and (a.outcome <> 'success' or j.retention_ms is not null)
-    returning cast(row(a.ord, a.id, j.key, j.state, a.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority,
-      j.scheduled_at_ms, j.kind, j.attempt, j.fence, l.worker, n.claimed_at_ms, l.lease_no, l.queue is not null,
-      j.weight, n.charged) as :SCHEMA.settled_job) as settled
+    from held h
+    where j.ctid = h.tid
+    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
+      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms, h.lease_no, h.own_lease,
+      j.weight, h.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
   return v_moved;

@@ -1,0 +1,81 @@
+import { Caller, Json } from "./caller.js";
+import { checkText } from "./text.js";
+import type {
+  Attempt,
+  BrokenInvariant,
+  JobFilter,
+  JobPage,
+  JobState,
+  JobSummary,
+  StateCounts,
+} from "./types.js";
+
+/** What anybody may read: bounded, and never payloads unless they are asked for. */
+export abstract class InspectRoom extends Caller {
+  /** One job, or null. Payload and headers only with `includePayload`. */
+  async getJob(id: string, includePayload = false): Promise<JobSummary | null> {
+    return this.first("get_job", { id, include_payload: includePayload });
+  }
+
+  /** A page of jobs that match every field of the filter, newest first, 1..200; payloads never. */
+  async listJobs(filter: JobFilter = {}, cursor: string | null = null, maxRows = 50): Promise<JobPage> {
+    const jobs = await this.call<JobSummary>("list_jobs", {
+      filter: new Json(filterJson(filter)),
+      cursor,
+      max_rows: maxRows,
+    });
+    return { jobs, nextCursor: jobs.length === maxRows ? (jobs.at(-1)?.cursor ?? null) : null };
+  }
+
+  /** Jobs by state, of one queue or of all. */
+  async counts(queue?: string): Promise<StateCounts> {
+    const rows = await this.call<{ state: JobState; jobs: number; approximate: boolean }>("counts", {
+      queue,
+    });
+    return {
+      byState: Object.fromEntries(rows.map(({ state, jobs }) => [state, jobs])) as Record<JobState, number>,
+      approximate: rows.some(({ approximate }) => approximate),
+    };
+  }
+
+  /** The history of a job, newest first; how much of it is kept depends on its queue. */
+  async listAttempts(jobId: string, maxRows?: number): Promise<Attempt[]> {
+    return this.call("list_attempts", { job_id: jobId, max_rows: maxRows });
+  }
+
+  /** What is not as it must be; empty on a sound install. Reads only. */
+  async verifyInvariants(): Promise<BrokenInvariant[]> {
+    return this.call("verify_invariants");
+  }
+}
+
+/** A filter in the JSON of SQL. */
+export function filterJson(filter: JobFilter): string {
+  const names: Record<keyof JobFilter, string> = {
+    queue: "queue",
+    state: "state",
+    kind: "kind",
+    kindPrefix: "kind_prefix",
+    partitionKey: "partition_key",
+    id: "id",
+    fingerprint: "fingerprint",
+    rateClass: "rate_class",
+    priority: "priority",
+    tagsAll: "tags_all",
+    tagsAny: "tags_any",
+  };
+  const given = Object.entries(filter) as [keyof JobFilter, unknown][];
+  return JSON.stringify(
+    Object.fromEntries(
+      given
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => {
+          for (const text of Array.isArray(value) ? (value as unknown[]) : [value]) {
+            if (typeof text === "string") checkText(name, text);
+          }
+          // SQL refuses what it does not know, by name.
+          return [names[name] ?? name, value];
+        }),
+    ),
+  );
+}

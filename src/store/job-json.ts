@@ -1,0 +1,132 @@
+import { invalid } from "./errors.js";
+import { checkText, checkWhole } from "./text.js";
+import type { Job } from "./types.js";
+
+type Field = Exclude<keyof Job, "payload" | "uniqueKey" | "headers">;
+
+/** How each field is called in SQL, and what it must be before it may be sent; bounds are checked there. */
+const fields: Readonly<
+  Record<Field, readonly [name: string, check: (name: string, value: unknown) => void]>
+> = {
+  kind: ["kind", checkText],
+  queue: ["queue", checkText],
+  partitionKey: ["partition_key", checkText],
+  rateClass: ["rate_class", checkText],
+  rateClasses: ["rate_classes", checkTexts],
+  weight: ["weight", checkWhole],
+  priority: ["priority", checkWhole],
+  maxAttempts: ["max_attempts", checkWhole],
+  scheduledAtMs: ["scheduled_at_ms", checkWhole],
+  delayMs: ["delay_ms", checkWhole],
+  timeoutMs: ["timeout_ms", checkWhole],
+  deadlineMs: ["deadline_ms", checkWhole],
+  retentionMs: ["retention_ms", checkWhole],
+  uniqueWindowMs: ["unique_window_ms", checkWhole],
+  uniqueScope: ["unique_scope", checkText],
+  uniqueReplace: ["unique_replace", checkTexts],
+  uniqueDebounceMs: ["unique_debounce_ms", checkWhole],
+  tags: ["tags", checkTexts],
+  pending: ["pending", checkBoolean],
+  stickyWorker: ["sticky_worker", checkText],
+  id: ["id", checkText],
+  schemaVersion: ["schema_version", checkWhole],
+  fingerprint: ["fingerprint", checkText],
+  periodicScheduleId: ["periodic_schedule_id", checkText],
+  periodicTickMs: ["periodic_tick_ms", checkWhole],
+};
+
+const maxJobs = 10_000;
+const maxBytes = 64 * 1024 * 1024;
+
+/** A batch in the JSON of `enqueue_many`. @throws StoreError `invalid` for what can't be written. */
+export function batchJson(batch: readonly Job[]): string {
+  if (!Array.isArray(batch)) throw invalid("jobs", "must be a list of jobs", `1..${maxJobs} jobs`);
+  if (batch.length > maxJobs) throw invalid("jobs", `are too many: ${batch.length}`, `1..${maxJobs} jobs`);
+  const texts: string[] = [];
+  let length = 0;
+  for (const job of batch as readonly Job[]) {
+    const text = jobJson(job);
+    // Base64 and escapes only make it longer, so no batch within the limit is refused here before SQL looks at it.
+    length += text.length;
+    if (length > maxBytes * 2) throw invalid("jobs", "are too long", `at most ${maxBytes} bytes`);
+    texts.push(text);
+  }
+  return `[${texts.join(",")}]`;
+}
+
+function jobJson(job: Job): string {
+  if (job === null || typeof job !== "object") throw invalid("jobs", "must be a list of jobs", "objects");
+  const parts: string[] = [];
+  for (const [name, value] of Object.entries(job) as [keyof Job, unknown][]) {
+    if (value === undefined || value === null) continue;
+    if (name === "payload") parts.push(payloadJson(value));
+    else if (name === "uniqueKey") parts.push(uniqueKeyJson(value));
+    else if (name === "headers") parts.push(headersJson(value));
+    else {
+      const [column, check] = fields[name] ?? unknownField(name);
+      check(name, value);
+      parts.push(`"${column}":${JSON.stringify(value)}`);
+    }
+  }
+  if (job.payload === null) parts.push(`"payload":null`);
+  return `{${parts.join(",")}}`;
+}
+
+function payloadJson(payload: unknown): string {
+  if (payload instanceof Uint8Array) return `"payload_base64":"${base64(payload)}"`;
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(payload);
+  } catch (error) {
+    throw invalid(
+      "payload",
+      error instanceof Error ? error.message : String(error),
+      "bytes, or what JSON can say",
+      error,
+    );
+  }
+  if (text === undefined) {
+    throw invalid("payload", `of type ${typeof payload} has no JSON form`, "bytes, or what JSON can say");
+  }
+  // Two things that JSON can say and PostgreSQL's JSON can't: they travel as bytes, and arrive as they are.
+  if (/\\u(?:0000|d[89a-f])/i.test(text)) return `"payload_base64":"${base64(Buffer.from(text, "utf8"))}"`;
+  return `"payload":${text}`;
+}
+
+function uniqueKeyJson(key: unknown): string {
+  if (key instanceof Uint8Array) return `"unique_key_base64":"${base64(key)}"`;
+  checkText("uniqueKey", key);
+  return `"unique_key":${JSON.stringify(key)}`;
+}
+
+function headersJson(headers: unknown): string {
+  if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
+    throw invalid("headers", "must be an object", "up to 128 entries of text");
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    checkText("headers", name);
+    checkText(`headers.${name}`, value);
+  }
+  return `"headers":${JSON.stringify(headers)}`;
+}
+
+function checkTexts(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalid(name, "must be a list", "a list of texts");
+  for (const entry of value) checkText(name, entry);
+}
+
+function checkBoolean(name: string, value: unknown): void {
+  if (typeof value !== "boolean") throw invalid(name, "is not a boolean", "true, false");
+}
+
+function unknownField(name: string): never {
+  throw invalid(
+    name,
+    "is not a field of a job",
+    ["payload", "uniqueKey", "headers", ...Object.keys(fields)].join(", "),
+  );
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+}

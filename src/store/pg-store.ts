@@ -1,0 +1,112 @@
+/**
+ * The store: every function of the schema as a method.
+ *
+ * How it is put together: `StoreCore` has the pool and one way to call a function (deadlines, retries, errors). Methods
+ * stand in rooms by purpose, one file each: a class over `Caller`, whose methods call functions by name and parameters by
+ * name, and need no more than `this.call`, `this.first`, `this.value`, `this.values`. `PgStore` takes the methods of all
+ * rooms in below. A new method goes into its room, a new room into both lists.
+ */
+import pg from "pg";
+import type { Pool, PoolConfig } from "pg";
+import { AdmitRoom } from "./admit.js";
+import { ControlRoom } from "./control.js";
+import { StoreCore, type CoreOptions } from "./core.js";
+import { EnqueueRoom } from "./enqueue.js";
+import { toCheckoutError } from "./errors.js";
+import { InspectRoom } from "./inspect.js";
+import { SettleRoom } from "./settle.js";
+import { SweepRoom } from "./sweep.js";
+import { TransactionRoom } from "./transaction.js";
+import { VersionRoom } from "./version.js";
+
+export type PgStoreOptions = CoreOptions;
+
+export interface ConnectOptions extends PgStoreOptions {
+  /** Connections of the pool. @defaultValue 10 */
+  readonly maxSize?: number;
+}
+
+/** Jobs in a PostgreSQL schema. Every method throws nothing but StoreError. */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- the methods are filled in below
+export class PgStore extends StoreCore {
+  #owned: Pool | undefined;
+
+  /**
+   * A store on a pool of the caller's, which is never closed by it. Connects when it is first used.
+   *
+   * @throws StoreError `invalid` for a schema name that can't be one.
+   */
+  constructor(pool: Pool, options: PgStoreOptions = {}) {
+    super(pool, options);
+  }
+
+  /**
+   * A store on a pool of its own, once the server has answered and the installed schema fits.
+   *
+   * @param url undefined: the PG* variables say where.
+   * @throws StoreError `unavailable` where there is no server, `not_found` where nothing is installed.
+   */
+  static async connect(url?: string, options: ConnectOptions = {}): Promise<PgStore> {
+    const { maxSize = 10, ...rest } = options;
+    const config: PoolConfig = {
+      max: maxSize,
+      keepAlive: true,
+      connectionTimeoutMillis: Math.min(10_000, options.callTimeoutMs ?? 10_000),
+      fallback_application_name: "headrace",
+    };
+    if (url !== undefined) config.connectionString = url;
+    let pool: Pool;
+    try {
+      pool = new pg.Pool(config);
+    } catch (error) {
+      throw toCheckoutError(error);
+    }
+    try {
+      const store = new PgStore(pool, rest);
+      store.#owned = pool;
+      await store.checkSchema();
+      return store;
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  /** Ends what the store has opened itself. Calls that are still running end first. */
+  async close(): Promise<void> {
+    const pool = this.#owned;
+    this.#owned = undefined;
+    await pool?.end();
+  }
+}
+
+const rooms = [
+  EnqueueRoom,
+  AdmitRoom,
+  SettleRoom,
+  TransactionRoom,
+  SweepRoom,
+  InspectRoom,
+  ControlRoom,
+  VersionRoom,
+] as const;
+
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- from the same list of rooms
+export interface PgStore
+  extends
+    EnqueueRoom,
+    AdmitRoom,
+    SettleRoom,
+    TransactionRoom,
+    SweepRoom,
+    InspectRoom,
+    ControlRoom,
+    VersionRoom {}
+
+for (const room of rooms) {
+  for (const [name, method] of Object.entries(Object.getOwnPropertyDescriptors(room.prototype))) {
+    if (name === "constructor") continue;
+    if (name in PgStore.prototype) throw new Error(`two rooms of the store have a method ${name}`);
+    Object.defineProperty(PgStore.prototype, name, method);
+  }
+}

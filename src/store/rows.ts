@@ -1,0 +1,56 @@
+import pg from "pg";
+
+type Parse = (text: string) => unknown;
+
+const builtin = (oid: number): Parse => pg.types.getTypeParser(oid, "text") as Parse;
+/** The other form is what a session with bytea_output = escape sends. */
+const parseBytes: Parse = (text) =>
+  text.startsWith("\\x") ? Buffer.from(text.slice(2), "hex") : builtin(17)(text);
+const parseArray =
+  (parse: Parse): Parse =>
+  (text): unknown[] =>
+    pg.types.arrayParser(text, (entry: string | null) => (entry === null ? null : parse(entry))) as unknown[];
+
+/** By type. Ours, so that parsers which an application set for itself don't change what we read. */
+const parsers: ReadonlyMap<number, Parse> = new Map<number, Parse>([
+  [16, (text) => text === "t"],
+  [17, parseBytes],
+  [20, BigInt],
+  [21, Number],
+  [23, Number],
+  [700, Number],
+  [701, Number],
+  [1700, Number],
+  [114, JSON.parse],
+  [3802, JSON.parse],
+  [1009, parseArray((text) => text)],
+  [1007, parseArray(Number)],
+  [1016, parseArray(Number)],
+]);
+
+const asText: Parse = (text) => text;
+
+/** For the `types` of a query. */
+export const rowTypes = {
+  getTypeParser: ((oid: number) => parsers.get(oid) ?? asText) as typeof pg.types.getTypeParser,
+};
+
+const names = new Map<string, string>();
+
+function camelCase(name: string): string {
+  let camel = names.get(name);
+  if (camel === undefined) {
+    camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    names.set(name, camel);
+  }
+  return camel;
+}
+
+/** A row of SQL as an object of ours: names in camelCase, bigints as numbers, except fences, which stay bigint. */
+export function camelRow(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row)) {
+    result[camelCase(name)] = typeof value === "bigint" && !name.endsWith("fence") ? Number(value) : value;
+  }
+  return result;
+}

@@ -1,0 +1,181 @@
+import { Caller, Json, type Arguments } from "./caller.js";
+import { invalid } from "./errors.js";
+import { checkText, checkWhole, visibleJson, visibleText } from "./text.js";
+import type {
+  Ack,
+  AckDetail,
+  AckOutcome,
+  AckResult,
+  Checkpoint,
+  JobResult,
+  JobState,
+  LeaseRef,
+} from "./types.js";
+
+/** Somewhat more than what SQL keeps, so that its cut, on a whole character, is the one that counts. */
+const maxErrorCharacters = 8192;
+const maxLogEntries = 100;
+const maxLogCharacters = 4096;
+
+/** What the holder of a lease may do. Each throws `lease_rejected` where the lease or the fence no longer holds the job. */
+export abstract class SettleRoom extends Caller {
+  /** Ends an attempt and answers with the state that the job has reached, `deleted` where it is gone. */
+  async ack(lease: LeaseRef, outcome: AckOutcome, detail: AckDetail = {}): Promise<JobState | "deleted"> {
+    const { error, logs } = detail;
+    return this.value(
+      "ack",
+      {
+        ...holder(lease),
+        outcome,
+        error: error === undefined ? undefined : visibleText(error, maxErrorCharacters),
+        delay_ms: detail.delayMs,
+        logs: logs === undefined ? undefined : new Json(logsJson(logs)),
+        actual_weight: detail.actualWeight,
+      },
+      { hot: true },
+    );
+  }
+
+  /** The same as `ack`; the name that other stores give to an ack with logs. */
+  async ackAttempt(lease: LeaseRef, outcome: AckOutcome, detail?: AckDetail): Promise<JobState | "deleted"> {
+    return this.ack(lease, outcome, detail);
+  }
+
+  /** The same as `ack`; the name that other stores give to an ack with an actual weight. */
+  async ackAttemptWithActualWeight(
+    lease: LeaseRef,
+    outcome: AckOutcome,
+    detail?: AckDetail,
+  ): Promise<JobState | "deleted"> {
+    return this.ack(lease, outcome, detail);
+  }
+
+  /**
+   * Ends many attempts in one statement and answers with a row each, in order. One that is no longer held is reported, not
+   * thrown, and disturbs no other.
+   */
+  async ackMany(acks: readonly Ack[]): Promise<AckResult[]> {
+    if (acks.length === 0) return [];
+    const rows = await this.call<AckResult>(
+      "ack_many",
+      { acks: new Json(`[${acks.map(ackJson).join(",")}]`) },
+      { hot: true },
+    );
+    return rows.map(({ jobId, rejected, state }) => ({ jobId, rejected, state }));
+  }
+
+  /** Ends an attempt with success and stores its result, which is kept as long as the job is. */
+  async ackSuccessWithResult(
+    lease: LeaseRef,
+    result: JobResult,
+    detail: Pick<AckDetail, "logs" | "actualWeight"> = {},
+  ): Promise<JobState | "deleted"> {
+    return this.value("ack_success_with_result", {
+      ...holder(lease),
+      logs: detail.logs === undefined ? null : new Json(logsJson(detail.logs)),
+      actual_weight: detail.actualWeight ?? null,
+      schema_version: result.schemaVersion ?? 1,
+      bytes: result.bytes,
+    });
+  }
+
+  /**
+   * Extends leases to `leaseMs` from now and answers with the ids of the jobs that are lost; it never fails because of
+   * those. It waits no longer than half of the lease, so that there is time to try again.
+   */
+  async renew(leases: readonly LeaseRef[], leaseMs: number): Promise<string[]> {
+    const list = leases.map((lease) => holderJson(lease)).join(",");
+    return this.values(
+      "renew",
+      { leases: new Json(`[${list}]`), lease_ms: leaseMs },
+      { hot: true, timeoutMs: Math.max(1, Math.min(this.callTimeoutMs, leaseMs / 2)) },
+    );
+  }
+
+  /** Hands a job back now, in its old place, with no attempt spent. */
+  async release(lease: LeaseRef): Promise<void> {
+    await this.call("release", holder(lease));
+  }
+
+  /** Stores how far the job has come, before the side effect that it announces. */
+  async checkpoint(lease: LeaseRef, checkpoint: Checkpoint): Promise<void> {
+    await this.call("checkpoint", checkpointArguments(lease, checkpoint), { hot: true });
+  }
+
+  /** Ends an attempt with success; in a transaction of the caller's it is `completeTx`. */
+  async complete(lease: LeaseRef, actualWeight?: number): Promise<void> {
+    await this.call("complete", { ...holder(lease), actual_weight: actualWeight });
+  }
+}
+
+function holder({ jobId, leaseId, fence }: LeaseRef): { job_id: string; lease_id: string; fence: bigint } {
+  return { job_id: jobId, lease_id: leaseId, fence };
+}
+
+function holderJson({ jobId, leaseId, fence }: LeaseRef): string {
+  checkText("jobId", jobId);
+  checkText("leaseId", leaseId);
+  // As text: a fence may exceed what a JSON number keeps.
+  return JSON.stringify({ job_id: jobId, lease_id: leaseId, fence: String(fence) });
+}
+
+export function checkpointArguments(lease: LeaseRef, checkpoint: Checkpoint): Arguments {
+  const { cursor, inProgress, ...rest } = checkpoint;
+  let text: string;
+  try {
+    text = JSON.stringify(inProgress === undefined ? rest : { ...rest, in_progress: inProgress });
+  } catch (error) {
+    throw invalid(
+      "checkpoint",
+      error instanceof Error ? error.message : String(error),
+      "what JSON can say",
+      error,
+    );
+  }
+  if (/\\u(?:0000|d[89a-f])/i.test(text)) {
+    throw invalid(
+      "checkpoint",
+      "holds U+0000 or half of a surrogate pair",
+      "well-formed Unicode without U+0000",
+    );
+  }
+  return { ...holder(lease), checkpoint: new Json(text), cursor: cursor ?? undefined };
+}
+
+function ackJson(ack: Ack): string {
+  const { jobId, leaseId, fence, outcome, error, delayMs, logs, actualWeight, result, resultSchemaVersion } =
+    ack;
+  const parts = [holderJson({ jobId, leaseId, fence }).slice(1, -1)];
+  checkText("outcome", outcome);
+  parts.push(`"outcome":${JSON.stringify(outcome)}`);
+  if (error !== undefined) parts.push(`"error":${JSON.stringify(visibleText(error, maxErrorCharacters))}`);
+  if (logs !== undefined && logs.length > 0) parts.push(`"logs":${logsJson(logs)}`);
+  for (const [name, value] of [
+    ["delay_ms", delayMs],
+    ["actual_weight", actualWeight],
+    ["result_schema_version", resultSchemaVersion],
+  ] as const) {
+    if (value === undefined) continue;
+    checkWhole(name, value);
+    parts.push(`"${name}":${value}`);
+  }
+  if (result !== undefined) parts.push(`"result_base64":"${Buffer.from(result).toString("base64")}"`);
+  return `{${parts.join(",")}}`;
+}
+
+/** The last entries, none so long that it would be a burden to send. A log never makes an ack fail. */
+function logsJson(logs: readonly unknown[]): string {
+  const entries = logs.slice(-maxLogEntries).map((entry) => {
+    if (typeof entry === "string") return JSON.stringify(visibleText(entry, maxLogCharacters));
+    try {
+      const text = visibleJson(entry);
+      if (text.length <= maxLogCharacters) return text;
+      return JSON.stringify(visibleText(text, maxLogCharacters));
+    } catch (error) {
+      return JSON.stringify(
+        visibleText(`a log entry without a JSON form: ${String(error)}`, maxLogCharacters),
+      );
+    }
+  });
+  return `[${entries.join(",")}]`;
+}

@@ -1,0 +1,37 @@
+import { invalid } from "./errors.js";
+
+/**
+ * Refuses a text that PostgreSQL can't hold: U+0000, or half of a surrogate pair, which has no UTF-8 form.
+ * For what the caller chooses: ids, names, tags, headers.
+ */
+export function checkText(field: string, value: unknown): void {
+  if (typeof value !== "string") {
+    throw invalid(field, `must be text, not ${value === null ? "null" : typeof value}`, "text");
+  }
+  if (value.includes("\0")) throw invalid(field, "holds U+0000", "no U+0000 in a text");
+  if (!value.isWellFormed()) throw invalid(field, "holds half of a surrogate pair", "well-formed Unicode");
+}
+
+/**
+ * The same text with what PostgreSQL can't hold replaced by U+FFFD, cut to roughly what will be kept.
+ * For what happened to somebody: errors and logs must never fail to be written.
+ */
+export function visibleText(value: string, maxCharacters: number): string {
+  return value.slice(0, maxCharacters).toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+/** JSON text with every U+0000 and every half of a surrogate pair in it replaced by U+FFFD. */
+export function visibleJson(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  // Only these two are ever written as such escapes; what stands behind an escaped backslash is no escape.
+  return (text ?? "null").replace(/\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/gi, (found, hex) =>
+    hex ? "\\ufffd" : found,
+  );
+}
+
+/** A whole number as JSON and SQL know it. Its bounds are checked in SQL. */
+export function checkWhole(field: string, value: unknown): void {
+  if (!Number.isSafeInteger(value)) {
+    throw invalid(field, `is not a whole number: ${String(value).slice(0, 40)}`, "a whole number");
+  }
+}

@@ -1,0 +1,319 @@
+/** Anything that JSON can say. */
+export type JsonValue =
+  string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
+
+/** A job to enqueue. Instants are milliseconds since 1970 by the clock of the database, durations milliseconds. */
+export interface Job {
+  /** 1..128 ASCII characters; picks the task that runs it. */
+  readonly kind: string;
+  /** Bytes as they are, or anything with a JSON form, whose text is stored exactly. @defaultValue {} */
+  readonly payload?: unknown;
+  /** @defaultValue "default" */
+  readonly queue?: string;
+  /** Jobs of one queue are shared out fairly between partitions: a tenant's id, say. */
+  readonly partitionKey?: string;
+  readonly rateClass?: string;
+  /** Up to four; each of their budgets must allow the job. */
+  readonly rateClasses?: readonly string[];
+  /** What it takes from its rate classes. @defaultValue 1 */
+  readonly weight?: number;
+  /** Higher first, within the queue and partition. @defaultValue 0 */
+  readonly priority?: number;
+  /** @defaultValue 25 */
+  readonly maxAttempts?: number;
+  readonly scheduledAtMs?: number;
+  readonly delayMs?: number;
+  /** For one attempt. */
+  readonly timeoutMs?: number;
+  /** After it the job is not begun any more. */
+  readonly deadlineMs?: number;
+  /** How long it is kept when it has ended well. @defaultValue 0: it is deleted at once */
+  readonly retentionMs?: number;
+  /** At most one unfinished job (or one per window) has this key. */
+  readonly uniqueKey?: string | Uint8Array;
+  readonly uniqueWindowMs?: number;
+  /** Whether the same key under another kind is another key. @defaultValue "kind" */
+  readonly uniqueScope?: "kind" | "global";
+  /** What a duplicate changes in the job that holds the key, while that waits. */
+  readonly uniqueReplace?: readonly ("payload" | "scheduled_at" | "priority" | "max_attempts")[];
+  readonly uniqueDebounceMs?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly tags?: readonly string[];
+  /** Waits until it is promoted. @defaultValue false */
+  readonly pending?: boolean;
+  /** Only this worker may run it. */
+  readonly stickyWorker?: string;
+  /** The caller's name for it; enqueueing it again is a replay. @defaultValue a generated one */
+  readonly id?: string;
+  /** Of the payload. @defaultValue 1 */
+  readonly schemaVersion?: number;
+  /** @defaultValue derived from kind and payload */
+  readonly fingerprint?: string;
+  readonly periodicScheduleId?: string;
+  readonly periodicTickMs?: number;
+}
+
+/** What became of one job of a batch. */
+export interface Enqueued {
+  /** The job that does the work now: the new one, or the one that was there. */
+  readonly id: string;
+  /** replayed: the same job was there already. replaced: the holder of the unique key was changed as asked. */
+  readonly disposition: "inserted" | "replayed" | "replaced";
+  readonly existingId: string | null;
+  readonly replaced: boolean;
+}
+
+/** Who holds a job: every write by a holder names all three. */
+export interface LeaseRef {
+  readonly jobId: string;
+  readonly leaseId: string;
+  readonly fence: bigint;
+}
+
+/** A job that this worker may run now; also the reference to its lease. */
+export interface Claim extends LeaseRef {
+  /** The same as `jobId`. */
+  readonly id: string;
+  readonly kind: string;
+  readonly queue: string;
+  readonly partitionKey: string;
+  readonly priority: number;
+  /** Attempts that failed before this one. */
+  readonly attempt: number;
+  /** Attempts before this one that ended with a lost lease. */
+  readonly crashAttempt: number;
+  readonly maxAttempts: number;
+  readonly payload: Buffer;
+  readonly schemaVersion: number;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly expiresAtMs: number;
+  readonly checkpoint: Readonly<Record<string, unknown>> | null;
+  readonly cursor: Buffer | null;
+  readonly weight: number;
+  readonly rateClasses: readonly string[] | null;
+  readonly timeoutMs: number | null;
+  readonly deadlineMs: number | null;
+  readonly enqueuedAtMs: number;
+  readonly scheduledAtMs: number;
+}
+
+export interface AdmitRequest {
+  /** Names the worker; sticky jobs are for it. */
+  readonly worker: string;
+  readonly queues: readonly string[];
+  /** How many jobs at most. @defaultValue 16 */
+  readonly capacity?: number;
+  /** @defaultValue 30000 */
+  readonly leaseMs?: number;
+  /** How many one partition gets at most. @defaultValue an even share, and what others leave */
+  readonly quantum?: number;
+  /** @defaultValue a random one */
+  readonly leaseId?: string;
+}
+
+/** The claims, in the order in which to run them, and what the gate has to say beside them. */
+export interface AdmitAnswer extends Array<Claim> {
+  /** How many candidates were held back, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+  /** When the next waiting job of these queues falls due; null where none waits for a time. */
+  readonly nextDueMs: number | null;
+}
+
+export type AckOutcome =
+  "success" | "retry" | "skip" | "revoke" | "snooze" | "rate_limited" | "undecodable" | "checkpoint_stale";
+
+/** What goes with the end of an attempt. */
+export interface AckDetail {
+  /** Any text: what PostgreSQL can't hold is replaced, what is too long is cut. */
+  readonly error?: string | undefined;
+  /** Needed for snooze. For retry: instead of the usual backoff, 0 means at once. */
+  readonly delayMs?: number | undefined;
+  /** At most the last 100 entries, 2 KiB each, are kept; texts, or anything with a JSON form. */
+  readonly logs?: readonly unknown[] | undefined;
+  /** What it really took from its rate classes; the difference is given back or charged. */
+  readonly actualWeight?: number | undefined;
+}
+
+/** The end of one attempt, in a batch. */
+export interface Ack extends LeaseRef, AckDetail {
+  readonly outcome: AckOutcome;
+  /** With success only; kept as long as the job is. */
+  readonly result?: Uint8Array | undefined;
+  /** @defaultValue 1 */
+  readonly resultSchemaVersion?: number | undefined;
+}
+
+export interface AckResult {
+  readonly jobId: string;
+  /** The lease no longer held the job, which therefore has not been touched. */
+  readonly rejected: boolean;
+  /** The state reached; `deleted` where the job is gone; null where rejected. */
+  readonly state: JobState | "deleted" | null;
+}
+
+export type JobState =
+  | "pending"
+  | "scheduled"
+  | "available"
+  | "running"
+  | "retryable"
+  | "completed"
+  | "archived"
+  | "cancelled"
+  | "quarantined"
+  | "undecodable";
+
+/** A result or an output: bytes, and which form they have. */
+export interface JobResult {
+  /** @defaultValue 1 */
+  readonly schemaVersion?: number;
+  readonly bytes: Uint8Array;
+}
+
+/** How far a job has come; the object keys are those that `checkpoint` in SQL names. */
+export interface Checkpoint {
+  readonly completed?: readonly string[];
+  readonly inProgress?: string | null;
+  /** Opaque; goes beside the object. */
+  readonly cursor?: Uint8Array | null;
+  readonly [key: string]: unknown;
+}
+
+/** A job as it may be shown to anybody. */
+export interface JobSummary {
+  readonly id: string;
+  readonly state: JobState;
+  readonly kind: string;
+  readonly queue: string;
+  readonly partitionKey: string;
+  readonly priority: number;
+  readonly attempt: number;
+  readonly crashAttempt: number;
+  readonly maxAttempts: number;
+  readonly weight: number;
+  readonly schemaVersion: number;
+  readonly rateClasses: readonly string[] | null;
+  readonly tags: readonly string[] | null;
+  readonly fingerprint: string;
+  readonly enqueuedAtMs: number;
+  readonly scheduledAtMs: number;
+  readonly claimedAtMs: number | null;
+  readonly finalizedAtMs: number | null;
+  readonly evictAtMs: number | null;
+  readonly timeoutMs: number | null;
+  readonly deadlineMs: number | null;
+  readonly retentionMs: number | null;
+  readonly fence: bigint;
+  readonly leaseId: string | null;
+  readonly expiresAtMs: number | null;
+  readonly worker: string | null;
+  readonly stickyWorker: string | null;
+  readonly periodicScheduleId: string | null;
+  readonly periodicTickMs: number | null;
+  /** A lease of it was lost at least once. */
+  readonly orphaned: boolean;
+  readonly payloadBytes: number;
+  /** Only where it was asked for. */
+  readonly payload: Buffer | null;
+  readonly headers: Readonly<Record<string, string>> | null;
+  /** Where a list goes on behind this job. */
+  readonly cursor: string;
+}
+
+/** All fields that are given must match. */
+export interface JobFilter {
+  readonly queue?: string | undefined;
+  readonly state?: JobState | undefined;
+  readonly kind?: string | undefined;
+  readonly kindPrefix?: string | undefined;
+  readonly partitionKey?: string | undefined;
+  readonly id?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly rateClass?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly tagsAll?: readonly string[] | undefined;
+  readonly tagsAny?: readonly string[] | undefined;
+}
+
+export interface JobPage {
+  readonly jobs: readonly JobSummary[];
+  /** For the next page; null on the last. */
+  readonly nextCursor: string | null;
+}
+
+export interface StateCounts {
+  readonly byState: Readonly<Record<JobState, number>>;
+  /** More jobs than were looked at: the numbers are those of a part. */
+  readonly approximate: boolean;
+}
+
+/** One run of a job, as far as the queue keeps its history. */
+export interface Attempt {
+  readonly no: number;
+  readonly attempt: number;
+  readonly fence: bigint;
+  readonly worker: string | null;
+  readonly startedAtMs: number | null;
+  readonly finishedAtMs: number | null;
+  readonly outcome: string | null;
+  readonly error: string | null;
+  readonly logs: readonly unknown[] | null;
+}
+
+/** What a worker says of itself. */
+export interface WorkerMeta {
+  readonly workerId: string;
+  /** Differs from start to start: commands are for one of them. */
+  readonly incarnation?: string;
+  readonly host?: string;
+  readonly pid?: number;
+  readonly queues?: readonly string[];
+  readonly concurrency?: number;
+  readonly inflight?: number;
+  readonly polls?: number;
+  readonly emptyPolls?: number;
+  readonly status?: string;
+  readonly dutiesActive?: boolean;
+}
+
+export type WorkerCommand = "quiet" | "resume" | "restart" | "terminate" | "resign";
+
+/** A worker as the others see it. */
+export interface WorkerInfo extends Required<WorkerMeta> {
+  readonly startedAtMs: number;
+  readonly heartbeatAtMs: number;
+  /** Waits to be taken with the next heartbeat. */
+  readonly command: WorkerCommand | null;
+  readonly lastCommand: WorkerCommand | null;
+  readonly lastCommandAtMs: number | null;
+}
+
+export interface Reclaimed {
+  readonly id: string;
+  readonly crashAttempt: number;
+  /** It has crashed once too often. */
+  readonly quarantined: boolean;
+}
+
+export interface DutyRun {
+  readonly duty: string;
+  /** How many rows it handled. */
+  readonly did: number;
+  /** Why it failed; the others ran all the same, and it is tried again later. */
+  readonly error: string | null;
+}
+
+export interface DutyOptions {
+  /** @defaultValue all */
+  readonly duties?: readonly string[];
+  /** Of each duty. @defaultValue 1000 */
+  readonly maxRows?: number;
+  /** @defaultValue 10000 */
+  readonly leaseMs?: number;
+}
+
+export interface BrokenInvariant {
+  readonly invariant: string;
+  readonly subject: string;
+  readonly detail: string;
+}
