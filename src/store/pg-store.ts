@@ -14,6 +14,7 @@ import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { toCheckoutError } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { ScheduleRoom } from "./schedule.js";
 import { SettleRoom } from "./settle.js";
 import { SweepRoom } from "./sweep.js";
 import { TransactionRoom } from "./transaction.js";
@@ -88,6 +89,7 @@ const rooms = [
   SweepRoom,
   InspectRoom,
   ControlRoom,
+  ScheduleRoom,
   VersionRoom,
 ] as const;
 
@@ -101,6 +103,7 @@ export interface PgStore
     SweepRoom,
     InspectRoom,
     ControlRoom,
+    ScheduleRoom,
     VersionRoom {}
 
 for (const room of rooms) {
