@@ -17,7 +17,9 @@ export function milliseconds(duration: Duration, name = "duration"): number {
   }
   const text = duration.trim();
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)\s*)+$/.test(text)) {
-    throw new RangeError(`${name} must look like 250ms, 30s, 5m, 1h30m or 7d, not ${JSON.stringify(duration)}`);
+    throw new RangeError(
+      `${name} must look like 250ms, 30s, 5m, 1h30m or 7d, not ${JSON.stringify(duration)}`,
+    );
   }
   let total = 0;
   for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {

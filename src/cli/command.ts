@@ -7,6 +7,8 @@ export const exitCode = {
   usage: 2,
   /** Installed schema and package disagree, or are not at the same version. */
   mismatch: 3,
+  /** The worker was asked to restart: start it again. */
+  restart: 4,
 } as const;
 
 /** A mistake in the command line; printed without a stack. */

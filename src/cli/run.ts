@@ -1,8 +1,10 @@
 import { MigrationError } from "../migrate/index.js";
 import { exitCode, UsageError, type Command, type Context } from "./command.js";
+import { dutiesCommand } from "./commands/duties.js";
 import { migrateCommand } from "./commands/migrate.js";
+import { workCommand } from "./commands/work.js";
 
-const commands: readonly Command[] = [migrateCommand];
+const commands: readonly Command[] = [migrateCommand, workCommand, dutiesCommand];
 
 /** Runs one command line and answers with its exit code. Never ends the process, so tests can call it. */
 export async function run(argv: readonly string[], context: Context): Promise<number> {
@@ -58,6 +60,7 @@ ${list}
 
 headrace <command> --help explains one of them.
 
-Exit codes: 0 done; 1 failed; 2 wrong command line; 3 installed schema and package do not match.
+Exit codes: 0 done; 1 failed; 2 wrong command line; 3 installed schema and package do not match;
+4 the worker was asked to restart.
 `;
 }

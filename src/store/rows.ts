@@ -6,10 +6,14 @@ const builtin = (oid: number): Parse => pg.types.getTypeParser(oid, "text") as P
 /** The other form is what a session with bytea_output = escape sends. */
 const parseBytes: Parse = (text) =>
   text.startsWith("\\x") ? Buffer.from(text.slice(2), "hex") : builtin(17)(text);
+/** Is there, but not in the types. */
+const { arrayParser } = pg.types as unknown as {
+  arrayParser: { create(text: string, transform: (entry: string | null) => unknown): { parse(): unknown[] } };
+};
 const parseArray =
   (parse: Parse): Parse =>
   (text): unknown[] =>
-    pg.types.arrayParser(text, (entry: string | null) => (entry === null ? null : parse(entry))) as unknown[];
+    arrayParser.create(text, (entry) => (entry === null ? null : parse(entry))).parse();
 
 /** By type. Ours, so that parsers which an application set for itself don't change what we read. */
 const parsers: ReadonlyMap<number, Parse> = new Map<number, Parse>([

@@ -102,6 +102,28 @@ export abstract class SettleRoom extends Caller {
     await this.call("checkpoint", checkpointArguments(lease, checkpoint), { hot: true });
   }
 
+  /** Says how far the work has come, for people: 0 <= current <= total. */
+  async writeJobProgress(
+    lease: LeaseRef,
+    progress: { readonly current: number; readonly total: number; readonly message?: string },
+  ): Promise<void> {
+    await this.call("write_job_progress", { ...holder(lease), ...progress });
+  }
+
+  /** Stores something to be read while the job still runs; each call replaces the last. */
+  async writeJobOutput(lease: LeaseRef, output: JobResult): Promise<void> {
+    await this.call("write_job_output", {
+      ...holder(lease),
+      schema_version: output.schemaVersion ?? 1,
+      bytes: output.bytes,
+    });
+  }
+
+  /** Pauses a rate class in the whole fleet for `ms`, as when a service says "not now". */
+  async deferRateClass(name: string, ms: number): Promise<void> {
+    await this.call("defer_rate_class", { name, ms });
+  }
+
   /** Ends an attempt with success; in a transaction of the caller's it is `completeTx`. */
   async complete(lease: LeaseRef, actualWeight?: number): Promise<void> {
     await this.call("complete", { ...holder(lease), actual_weight: actualWeight });

@@ -42,4 +42,9 @@ export abstract class SweepRoom extends Caller {
       lease_ms: options.leaseMs,
     });
   }
+
+  /** What `runDuties` knows, in the order in which it runs it. */
+  async dutyNames(): Promise<string[]> {
+    return this.value("duty_names");
+  }
 }

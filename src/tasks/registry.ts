@@ -51,20 +51,34 @@ function known(kind: string, entry: unknown): KnownTask {
     throw new TypeError(`the task ${kind} must be a handler or a definition, not ${typeof entry}`);
   }
   if (task.handler && task.batchHandler) throw new TypeError(`the task ${kind} has two handlers`);
-  if (task.batch && !task.batchHandler) throw new TypeError(`the task ${kind} needs a batchHandler for its batches`);
+  if (task.batch && !task.batchHandler)
+    throw new TypeError(`the task ${kind} needs a batchHandler for its batches`);
   const version = task.version ?? 1;
   if (!Number.isInteger(version) || version < 1) throw new TypeError(`the version of ${kind} must be >= 1`);
-  return { ...(task as Omit<KnownTask, "kind" | "version" | "codec">), kind, version, codec: task.codec ?? jsonCodec };
+  return {
+    ...(task as Omit<KnownTask, "kind" | "version" | "codec">),
+    kind,
+    version,
+    codec: task.codec ?? jsonCodec,
+  };
 }
 
 /** The payload as bytes, checked by the task's schema. @throws ValidationError, or what the codec throws. */
-export async function encodePayload(kind: string, task: KnownTask | undefined, payload: unknown): Promise<Buffer> {
+export async function encodePayload(
+  kind: string,
+  task: KnownTask | undefined,
+  payload: unknown,
+): Promise<Buffer> {
   if (task?.schema) await validated(kind, task.schema, payload);
   return Buffer.from((task?.codec ?? jsonCodec).encode(payload));
 }
 
 /** The payload as the handler gets it: decoded, brought to the task's version, read by its schema. @throws UndecodableError */
-export async function decodePayload(task: KnownTask, bytes: Uint8Array, schemaVersion: number): Promise<unknown> {
+export async function decodePayload(
+  task: KnownTask,
+  bytes: Uint8Array,
+  schemaVersion: number,
+): Promise<unknown> {
   try {
     let payload = task.codec.decode(bytes);
     if (schemaVersion > task.version) {

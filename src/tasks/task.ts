@@ -43,7 +43,11 @@ export interface TaskOptions<Payload = unknown, Result = unknown, Input = Payloa
 declare const types: unique symbol;
 
 /** A kind of job: the form of its payload, and how it is run. */
-export interface Task<Payload = unknown, Result = unknown, Input = Payload> extends TaskOptions<Payload, Result, Input> {
+export interface Task<Payload = unknown, Result = unknown, Input = Payload> extends TaskOptions<
+  Payload,
+  Result,
+  Input
+> {
   readonly [types]?: { readonly payload: Payload; readonly result: Result; readonly input: Input };
 }
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Attempt } from "./attempt.js";
 import type { Availability } from "./availability.js";
 import type { Outcome } from "./outcome.js";
-import type { Ack, AckResult } from "./port.js";
+import { StoreError, type Ack, type AckResult } from "../store/index.js";
 import { jittered, monotonicMs, Notice, pause } from "./timing.js";
 
 const maxBatch = 1000;
@@ -17,8 +17,6 @@ export interface AckQueueOptions {
   readonly rejected: (attempt: Attempt, uncertain: boolean) => void;
   /** The lease has run out while nobody answered, or the store refuses the ack for good. */
   readonly givenUp: (attempt: Attempt, error: unknown) => void;
-  /** Whether the store refuses this for what it says, so that saying it again is useless. */
-  readonly isInvalid: (error: unknown) => boolean;
 }
 
 interface Waiting {
@@ -95,7 +93,7 @@ export class AckQueue {
 
   /** False: nobody answered, try again later. */
   async #try(batch: readonly Waiting[]): Promise<boolean> {
-    const { ackMany, availability, isInvalid } = this.#options;
+    const { ackMany, availability } = this.#options;
     try {
       const results = await ackMany(batch.map(toAck));
       this.#failing = false;
@@ -103,7 +101,7 @@ export class AckQueue {
       batch.forEach((waiting, at) => this.#answered(waiting, results[at]));
       return true;
     } catch (error) {
-      if (isInvalid(error)) {
+      if (error instanceof StoreError && error.code === "invalid") {
         // Nothing was written. Alone, each meets its own fate.
         if (batch.length > 1) for (const one of batch) await this.#try([one]);
         else if (batch[0]) this.#refused(batch[0], error);
@@ -127,7 +125,8 @@ export class AckQueue {
   }
 
   #refused(waiting: Waiting, error: unknown): void {
-    if (waiting.outcome.type !== "success" || waiting.outcome.result === undefined) return this.#giveUp(waiting, error);
+    if (waiting.outcome.type !== "success" || waiting.outcome.result === undefined)
+      return this.#giveUp(waiting, error);
     // The work is done but its result can't be kept: that is a failed attempt, and counts as one.
     const reason = error instanceof Error ? error.message : String(error);
     waiting.outcome = { type: "retry", error: `the result could not be stored: ${reason}` };
@@ -146,7 +145,9 @@ export class AckQueue {
 
 function toAck({ attempt, outcome }: Waiting): Ack {
   return {
-    ...attempt.holder,
+    jobId: attempt.claim.jobId,
+    leaseId: attempt.claim.leaseId,
+    fence: attempt.claim.fence,
     outcome: outcome.type,
     ...("error" in outcome && outcome.error !== undefined && { error: outcome.error }),
     ...("delayMs" in outcome && outcome.delayMs !== undefined && { delayMs: outcome.delayMs }),

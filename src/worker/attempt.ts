@@ -1,7 +1,7 @@
 import type { JobRef } from "./events.js";
 import { storable } from "./describe-error.js";
 import type { Outcome } from "./outcome.js";
-import type { Claim, Holder } from "./port.js";
+import type { Claim } from "../store/index.js";
 import { monotonicMs } from "./timing.js";
 
 const maxLogs = 100;
@@ -10,7 +10,6 @@ const maxLogLength = 2048;
 /** A claimed job, from its claim until its end is durable or its lease is lost. */
 export class Attempt {
   readonly claim: Claim;
-  readonly holder: Holder;
   readonly job: JobRef;
   readonly startedAt = monotonicMs();
   /** Tells the handler to stop; the reason says why. */
@@ -32,7 +31,6 @@ export class Attempt {
   constructor(claim: Claim, leaseEndsAt: number) {
     this.claim = claim;
     this.leaseEndsAt = leaseEndsAt;
-    this.holder = { jobId: claim.id, leaseId: claim.leaseId, fence: claim.fence };
     const { id, kind, queue, partitionKey, attempt, crashAttempt } = claim;
     this.job = { id, kind, queue, partitionKey, attempt, crashAttempt };
   }

@@ -36,9 +36,9 @@ export class Batches {
   #begin(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const members = this.#members.filter(({ job, reject }) => {
-      if (job.signal.aborted) reject(job.signal.reason);
-      return !job.signal.aborted;
+    const members = this.#members.filter((member) => {
+      if (member.job.signal.aborted) member.reject(member.job.signal.reason);
+      return !member.job.signal.aborted;
     });
     this.#members = [];
     if (members.length > 0) void this.#run(members);
@@ -49,7 +49,9 @@ export class Batches {
       const results = await this.#task.batchHandler?.(members.map(({ payload, job }) => ({ payload, job })));
       if (!Array.isArray(results) || results.length !== members.length) {
         const got = Array.isArray(results) ? `${results.length} results` : "no list";
-        throw new TypeError(`the batch handler of ${this.#task.kind} answered ${members.length} jobs with ${got}`);
+        throw new TypeError(
+          `the batch handler of ${this.#task.kind} answered ${members.length} jobs with ${got}`,
+        );
       }
       members.forEach((member, at) => {
         const result: unknown = results[at];

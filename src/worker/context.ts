@@ -4,7 +4,7 @@ import type { ContextServices } from "./context-services.js";
 import { storable } from "./describe-error.js";
 import type { LogFields, Logger } from "./logger.js";
 import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
-import type { Transaction } from "./port.js";
+import { StoreError, type PgTx } from "../store/index.js";
 import { Steps } from "./steps.js";
 import { monotonicMs } from "./timing.js";
 
@@ -56,7 +56,7 @@ export class JobContext {
     this.#services = services;
     this.#cursor = claim.cursor;
     this.#steps = new Steps(claim.id, claim.checkpoint, (checkpoint) =>
-      this.#held(() => services.store.checkpoint(attempt.holder, checkpoint, this.#cursor)),
+      this.#held(() => services.store.checkpoint(attempt.claim, { ...checkpoint, cursor: this.#cursor })),
     );
     this.log = historyLogger(attempt, services.logger);
   }
@@ -78,7 +78,9 @@ export class JobContext {
   /** Records durably where the handler has come to; the value must have a JSON form, at most 1 MiB. */
   async saveCursor(value: unknown): Promise<void> {
     const cursor = Buffer.from(JSON.stringify(value), "utf8");
-    await this.#held(() => this.#services.store.checkpoint(this.#attempt.holder, this.#steps.checkpoint(), cursor));
+    await this.#held(() =>
+      this.#services.store.checkpoint(this.#attempt.claim, { ...this.#steps.checkpoint(), cursor }),
+    );
     this.#cursor = cursor;
   }
 
@@ -102,21 +104,24 @@ export class JobContext {
    * Does the work and completes the job in one transaction, so both happen exactly once; `transaction` is the connection
    * to do it on. False: it had been done already, and `work` was not called.
    */
-  once(work: (transaction: Transaction) => Promise<void>): Promise<boolean> {
+  once(work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
     return this.#transaction(this.id, work, async (transaction) => {
       const { store } = this.#services;
-      await store.completeTx(transaction, this.#attempt.holder, this.#attempt.actualWeight);
+      await store.completeTxWithActualWeight(transaction, this.#attempt.claim, this.#attempt.actualWeight);
       return () => (this.#attempt.completed = true);
     });
   }
 
   /** As `step`, with its effect and its record in one transaction, so it happens exactly once. The job goes on. */
-  async stepOnce(name: string, work: (transaction: Transaction) => Promise<void>): Promise<boolean> {
+  async stepOnce(name: string, work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
     this.#mustHold();
     if (!(await this.#steps.begin(name))) return false;
     return this.#transaction(`${this.id}/${name}`, work, async (transaction) => {
       await this.#steps.end(name, undefined, (checkpoint) =>
-        this.#services.store.checkpointTx(transaction, this.#attempt.holder, checkpoint, this.#cursor),
+        this.#services.store.checkpointTx(transaction, this.#attempt.claim, {
+          ...checkpoint,
+          cursor: this.#cursor,
+        }),
       );
       return () => undefined;
     });
@@ -125,14 +130,20 @@ export class JobContext {
   /** Says how far the work has come, for people: 0 <= current <= total, message at most 512 bytes. */
   async progress(current: number, total: number, message = ""): Promise<void> {
     await this.#held(() =>
-      this.#services.store.writeJobProgress(this.#attempt.holder, { current, total, message: storable(message) }),
+      this.#services.store.writeJobProgress(this.#attempt.claim, {
+        current,
+        total,
+        message: storable(message),
+      }),
     );
   }
 
   /** Writes something to be read while the job still runs; each call replaces the last. At most 32 MiB as JSON. */
   async output(value: unknown): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(value), "utf8");
-    await this.#held(() => this.#services.store.writeJobOutput(this.#attempt.holder, { schemaVersion: 1, bytes }));
+    await this.#held(() =>
+      this.#services.store.writeJobOutput(this.#attempt.claim, { schemaVersion: 1, bytes }),
+    );
   }
 
   /** Ends the attempt: run again after `delay` (> 0). No attempt is spent. */
@@ -174,14 +185,15 @@ export class JobContext {
     const leaseMs = milliseconds(duration, "duration");
     const sentAt = monotonicMs();
     this.#mustHold();
-    const lost = await this.#services.store.renew([this.#attempt.holder], leaseMs);
+    const lost = await this.#services.store.renew([this.#attempt.claim], leaseMs);
     if (lost.length > 0) return this.#services.lose(this.#attempt);
     this.#attempt.leaseEndsAt = sentAt + leaseMs;
   }
 
   /** What the attempt has really cost of its rate classes; 0: nothing. Settled with the attempt. */
   actualWeight(weight: number): void {
-    if (!Number.isInteger(weight) || weight < 0) throw new RangeError(`a weight is a whole number >= 0, not ${weight}`);
+    if (!Number.isInteger(weight) || weight < 0)
+      throw new RangeError(`a weight is a whole number >= 0, not ${weight}`);
     this.#attempt.actualWeight = weight;
   }
 
@@ -205,15 +217,15 @@ export class JobContext {
     try {
       return await write();
     } catch (error) {
-      if (!this.#services.isRejected(error)) throw error;
+      if (!(error instanceof StoreError) || error.code !== "lease_rejected") throw error;
       return this.#services.lose(this.#attempt);
     }
   }
 
   #transaction(
     effect: string,
-    work: (transaction: Transaction) => Promise<void>,
-    conclude: (transaction: Transaction) => Promise<() => void>,
+    work: (transaction: PgTx) => Promise<void>,
+    conclude: (transaction: PgTx) => Promise<() => void>,
   ): Promise<boolean> {
     this.#mustHold();
     const { store, transactions } = this.#services;
@@ -253,7 +265,9 @@ function historyLogger(attempt: Attempt, logger: Logger): Logger {
 
 function safeJson(fields: LogFields): string {
   try {
-    return JSON.stringify(fields, (_key, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+    return JSON.stringify(fields, (_key, value: unknown) =>
+      typeof value === "bigint" ? value.toString() : value,
+    );
   } catch {
     return "(fields without a JSON form)";
   }

@@ -39,9 +39,10 @@ function describeOne(value: unknown): string {
 }
 
 function describePrimitive(value: unknown): string {
-  if (typeof value === "string") return value === "" ? "an empty text was thrown" : cut(value, limits.message);
-  if (value === undefined || value === null) return `${String(value)} was thrown`;
-  return `${typeof value} ${cut(String(value), limits.message)} was thrown`;
+  if (typeof value === "string")
+    return value === "" ? "an empty text was thrown" : cut(value, limits.message);
+  if (value === undefined || value === null) return `${value} was thrown`;
+  return `${typeof value} ${cut((value as symbol | number).toString(), limits.message)} was thrown`;
 }
 
 /** A refused connection to a name with several addresses has its messages in `errors` only. */

@@ -63,10 +63,7 @@ export class Duties {
     for (const name of this.#names) {
       if (!this.#active) return;
       const did = await run(name);
-      if (!did) {
-        this.#held.delete(name);
-        continue;
-      }
+      if (!did) continue;
       this.#held.add(name);
       this.#report(name, did.error);
     }

@@ -22,7 +22,9 @@ export interface WorkerEvents {
   "store:available": [{ available: boolean; error?: unknown }];
   "job:started": [{ job: JobRef; waitedMs: number }];
   /** The attempt has ended and that is durable. */
-  "job:settled": [{ job: JobRef; outcome: Outcome["type"]; state: string; durationMs: number; error?: string }];
+  "job:settled": [
+    { job: JobRef; outcome: Outcome["type"]; state: string; durationMs: number; error?: string },
+  ];
   /** It will not run again: archived or undecodable. */
   "job:dead": [{ job: JobRef; state: string; error?: string }];
   /** The lease is somebody else's, or the job was cancelled: the handler has been told to stop, and nothing is acked. */

@@ -18,7 +18,6 @@ const commands: readonly string[] = ["quiet", "resume", "restart", "terminate", 
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #ticker: Ticker;
-  #obeyed: string | null = null;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -33,9 +32,6 @@ export class Heartbeat {
   async beat(): Promise<void> {
     const { beat, command, unknown } = this.#options;
     const heard = await beat();
-    // The store repeats a command until it is replaced.
-    if (heard === this.#obeyed) return;
-    this.#obeyed = heard;
     if (heard === null) return;
     if (commands.includes(heard)) command(heard as Command);
     else unknown(heard);

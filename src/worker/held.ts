@@ -1,11 +1,11 @@
 import type { Attempt } from "./attempt.js";
 import type { Availability } from "./availability.js";
-import type { Holder } from "./port.js";
+import type { LeaseRef } from "../store/index.js";
 import { LeaseLostError } from "./outcome.js";
 import { firstOf, monotonicMs, pause, Ticker } from "./timing.js";
 
 export interface HeldOptions {
-  readonly renew: (leases: readonly Holder[], leaseMs: number) => Promise<readonly string[]>;
+  readonly renew: (leases: readonly LeaseRef[], leaseMs: number) => Promise<readonly string[]>;
   readonly leaseMs: number;
   readonly availability: Availability;
   /** The lease is gone; the attempt's signal has been aborted. */
@@ -65,7 +65,7 @@ export class HeldLeases {
       const sentAt = monotonicMs();
       try {
         const answer = this.#options.renew(
-          due.map(({ holder }) => holder),
+          due.map(({ claim }) => claim),
           leaseMs,
         );
         this.#renewed(due, new Set(await within(answer, leaseMs / 3)), sentAt + leaseMs);

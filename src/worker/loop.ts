@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Availability } from "./availability.js";
-import type { Admission, Claim } from "./port.js";
+import type { AdmitAnswer, Claim } from "../store/index.js";
 import { firstOf, jittered, monotonicMs, Notice, pause } from "./timing.js";
 
 export interface LoopOptions {
-  readonly admit: (capacity: number) => Promise<Admission>;
+  readonly admit: (capacity: number) => Promise<AdmitAnswer>;
   /** Push wake-ups; undefined: poll only. */
   readonly wakeups:
     | {
@@ -17,6 +17,8 @@ export interface LoopOptions {
   readonly freeSlots: () => number;
   /** Told whenever `freeSlots` may have risen. */
   readonly slotFreed: Notice;
+  /** Told once, when the first admission has been answered. */
+  readonly ready: () => void;
   readonly accept: (claims: readonly Claim[], leaseEndsAt: number) => void;
   readonly availability: Availability;
   readonly leaseMs: number;
@@ -123,7 +125,7 @@ export class ClaimLoop {
   async #claim(free: number): Promise<Round> {
     const { wakeups } = this.#options;
     const first = await this.#admit(free);
-    const claimed = first.claims.length;
+    const claimed = first.length;
     const round = { claimed, drained: claimed === 0, nextDueMs: first.nextDueMs };
     if (!wakeups || claimed >= free || this.#stopping || this.#quiet) return round;
     // An admission that claims ends the declaration.
@@ -134,26 +136,29 @@ export class ClaimLoop {
     const rest = this.#options.freeSlots();
     if (rest <= 0 || this.#stopping || this.#quiet) return { ...round, drained: false };
     const second = await this.#admit(rest);
-    if (second.claims.length > 0) this.#declaredUntil = 0;
+    if (second.length > 0) this.#declaredUntil = 0;
     return {
-      claimed: claimed + second.claims.length,
-      drained: second.claims.length === 0,
+      claimed: claimed + second.length,
+      drained: second.length === 0,
       nextDueMs: second.nextDueMs,
     };
   }
 
-  async #admit(capacity: number): Promise<Admission> {
+  async #admit(capacity: number): Promise<AdmitAnswer> {
     const { admit, accept, leaseMs, availability } = this.#options;
     const sentAt = monotonicMs();
     const admission = await admit(capacity);
     this.#polls++;
-    this.#ready = true;
+    if (!this.#ready) {
+      this.#ready = true;
+      this.#options.ready();
+    }
     availability.succeeded();
-    const [claim] = admission.claims;
+    const [claim] = admission;
     if (claim) {
       this.#fruitless = 0;
       this.#clockOffset = claim.expiresAtMs - leaseMs - Date.now();
-      accept(admission.claims, sentAt + leaseMs);
+      accept(admission, sentAt + leaseMs);
     } else {
       this.#emptyPolls++;
     }

@@ -73,7 +73,10 @@ export function settings(options: WorkerOptions): Settings {
   return {
     queues,
     concurrency: whole("concurrency", options.concurrency ?? 16),
-    maxTransactions: options.maxTransactions === undefined ? undefined : whole("maxTransactions", options.maxTransactions, 0),
+    maxTransactions:
+      options.maxTransactions === undefined
+        ? undefined
+        : whole("maxTransactions", options.maxTransactions, 0),
     leaseMs,
     workerId: options.workerId ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`,
     poll,
@@ -90,7 +93,8 @@ export function settings(options: WorkerOptions): Settings {
 }
 
 function whole(name: string, value: number, min = 1): number {
-  if (!Number.isInteger(value) || value < min) throw new RangeError(`${name} must be a whole number >= ${min}, not ${value}`);
+  if (!Number.isInteger(value) || value < min)
+    throw new RangeError(`${name} must be a whole number >= ${min}, not ${value}`);
   return value;
 }
 
@@ -100,7 +104,10 @@ function whole(name: string, value: number, min = 1): number {
  *
  * @throws RangeError where the pool is too small.
  */
-export function transactionBudget(poolSize: number | undefined, { maxTransactions, concurrency }: Settings): number {
+export function transactionBudget(
+  poolSize: number | undefined,
+  { maxTransactions, concurrency }: Settings,
+): number {
   if (poolSize === undefined) return maxTransactions ?? concurrency;
   const needed = (maxTransactions ?? 0) + 2;
   if (poolSize < needed) {

@@ -38,7 +38,11 @@ const crowdedMs = 1000;
 /** Runs attempts: finds the task, reads the payload, calls the handler within its limits, and says how it ended. */
 export class Runner {
   readonly #options: RunnerOptions;
-  readonly #lines = new Map<KnownTask, { readonly semaphore: Semaphore; readonly limit: number; inside: number }>();
+  readonly #lines = new Map<
+    KnownTask,
+    { readonly semaphore: Semaphore; readonly limit: number; inside: number }
+  >();
+  #stuck = 0;
   readonly #batches = new Map<KnownTask, Batches>();
 
   constructor(options: RunnerOptions) {
@@ -50,6 +54,11 @@ export class Runner {
       }
       if (task.batchHandler) this.#batches.set(task, new Batches(task));
     }
+  }
+
+  /** Handlers that run although their attempts have ended. */
+  get stuck(): number {
+    return this.#stuck;
   }
 
   /** Resolves with the outcome when the attempt's slot is free again; never rejects. */
@@ -78,10 +87,11 @@ export class Runner {
     const { signal } = attempt.abort;
     if (signal.aborted) return this.#forced(signal.reason, "");
     const timers = this.#limits(attempt, task);
+    const called = this.#call(attempt, task);
     let outcome: Outcome | undefined;
     await firstOf(
       async () => {
-        outcome = await this.#call(attempt, task);
+        outcome = await called;
       },
       async (over) => {
         await aborted(signal, over);
@@ -90,6 +100,8 @@ export class Runner {
     );
     timers.abort();
     if (outcome) return outcome;
+    this.#stuck++;
+    void called.then(() => this.#stuck--);
     const runningMs = Math.round(monotonicMs() - attempt.startedAt);
     const reason = describeReason(signal.reason);
     events.tell("job:stuck", { job: attempt.job, runningMs, reason });
@@ -104,7 +116,8 @@ export class Runner {
         if (!timers.signal.aborted) abort.abort(reason());
       });
     };
-    const timeoutMs = claim.timeoutMs ?? (task.timeout === undefined ? undefined : milliseconds(task.timeout, "timeout"));
+    const timeoutMs =
+      claim.timeoutMs ?? (task.timeout === undefined ? undefined : milliseconds(task.timeout, "timeout"));
     if (timeoutMs !== undefined) after(timeoutMs, () => new AttemptTimeoutError(timeoutMs));
     if (claim.deadlineMs !== null) {
       // The claim tells the store's time; this machine's clock is not asked.
@@ -120,7 +133,7 @@ export class Runner {
     const context = new JobContext(attempt, this.#options.services);
     try {
       const payload = await decodePayload(task, attempt.claim.payload, attempt.claim.schemaVersion);
-      const result = await this.#chain(context, async () => this.#handle(task, payload, context));
+      const result = await this.#chain(context, () => this.#handle(task, payload, context));
       if (attempt.completed) return { type: "success" };
       if (signal.aborted) return this.#forced(signal.reason, "");
       if (result instanceof Ending) return result.outcome;
@@ -134,13 +147,18 @@ export class Runner {
     }
   }
 
-  #handle(task: KnownTask, payload: unknown, context: JobContext): unknown {
+  async #handle(task: KnownTask, payload: unknown, context: JobContext): Promise<unknown> {
     const batches = this.#batches.get(task);
-    return batches ? batches.join(payload, context) : task.handler?.(payload, context);
+    return batches ? await batches.join(payload, context) : await task.handler?.(payload, context);
   }
 
   #chain(context: JobContext, handler: () => Promise<unknown>): Promise<unknown> {
-    return this.#options.middleware.reduceRight((next, around) => async () => around(context, next), handler)();
+    let next = handler;
+    for (const around of this.#options.middleware.toReversed()) {
+      const inner = next;
+      next = () => around(context, inner);
+    }
+    return next();
   }
 
   #failed(task: KnownTask, attempt: Attempt, error: unknown): Outcome {
@@ -151,7 +169,11 @@ export class Runner {
     try {
       if (task.isFailure?.(error) === false) return { type: "rate_limited" };
       const delay = task.retryDelay?.(attempt.claim.attempt, error);
-      return { type: "retry", error: text, ...(delay !== undefined && { delayMs: milliseconds(delay, "retryDelay") }) };
+      return {
+        type: "retry",
+        error: text,
+        ...(delay !== undefined && { delayMs: milliseconds(delay, "retryDelay") }),
+      };
     } catch (policy) {
       // The task's own rules failed; the error that they were asked about is what matters.
       return { type: "retry", error: `${text}\nthe task's retry rules failed: ${describeError(policy)}` };
@@ -175,7 +197,8 @@ function succeeded(task: KnownTask, result: unknown): Outcome {
   }
 }
 
-const describeReason = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason));
+const describeReason = (reason: unknown): string =>
+  reason instanceof Error ? reason.message : String(reason);
 
 function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,7 @@
+import type { Checkpoint } from "../store/index.js";
 import { CheckpointStaleError } from "./outcome.js";
 
-/** What a checkpoint holds. SQL reads `completed` and `in_progress` and writes `crashes`. */
+/** What a checkpoint holds, as SQL stores it; SQL reads `in_progress` and writes `crashes`. */
 interface Stored {
   readonly completed: readonly string[];
   /** The step that was begun last and has not ended. */
@@ -12,7 +13,7 @@ interface Stored {
 }
 
 /** Writes a checkpoint; rejects when the lease is lost. */
-export type SaveCheckpoint = (checkpoint: Readonly<Record<string, unknown>>) => Promise<void>;
+export type SaveCheckpoint = (checkpoint: Checkpoint) => Promise<void>;
 
 /**
  * The steps of one attempt: what an earlier attempt has completed is skipped and its result given back.
@@ -85,7 +86,7 @@ export class Steps {
     this.#refuseChange("the handler has ended");
   }
 
-  checkpoint(): Readonly<Record<string, unknown>> {
+  checkpoint(): Checkpoint {
     return this.#form(this.#completed, this.#open, this.#results);
   }
 
@@ -93,14 +94,14 @@ export class Steps {
     completed: readonly string[],
     open: readonly string[],
     results: Readonly<Record<string, unknown>>,
-  ): Readonly<Record<string, unknown>> {
+  ): Checkpoint {
     return {
       completed,
-      in_progress: open.at(-1) ?? null,
+      inProgress: open.at(-1) ?? null,
       started: [...this.#started],
       results,
       ...(this.#crashes !== undefined && { crashes: this.#crashes }),
-    } satisfies Stored;
+    };
   }
 
   #refuseChange(event: string): void {

@@ -60,11 +60,21 @@ export class Ticker {
   readonly #stop = new AbortController();
   readonly #done: Promise<void>;
 
-  constructor(everyMs: number, work: () => Promise<void>, failed: (error: unknown) => void, firstMs = everyMs) {
+  constructor(
+    everyMs: number,
+    work: () => Promise<void> | void,
+    failed: (error: unknown) => void,
+    firstMs = everyMs,
+  ) {
     this.#done = this.#run(everyMs, work, failed, firstMs);
   }
 
-  async #run(everyMs: number, work: () => Promise<void>, failed: (error: unknown) => void, firstMs: number): Promise<void> {
+  async #run(
+    everyMs: number,
+    work: () => Promise<void> | void,
+    failed: (error: unknown) => void,
+    firstMs: number,
+  ): Promise<void> {
     const { signal } = this.#stop;
     await pause(jittered(firstMs), signal);
     while (!signal.aborted) {

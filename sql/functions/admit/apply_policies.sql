@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[])
+create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[], chosen :SCHEMA.candidate[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -24,7 +24,7 @@ begin
     v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
   end if;
   if exists (select from :SCHEMA.concurrency_limit) then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict);
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
   end if;
   if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
     v_verdict := :SCHEMA.charge_classes(v_verdict);
@@ -34,5 +34,5 @@ end;
 $$;
 comment on function :SCHEMA.apply_policies is
   'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
-  'pass. Names the lines that are closed for the rest of the call.';
+  'pass. chosen are those that passed earlier in the call. Names the lines that are closed for the rest of it.';
 revoke all on function :SCHEMA.apply_policies from public;

@@ -45,7 +45,7 @@ begin
       when cardinality(v_lanes) = 1 then v_drawn
       else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
     end;
-    v_verdict := :SCHEMA.apply_policies(v_picked);
+    v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
 
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
     v_pass.refusals := v_pass.refusals || v_verdict.refusals;
@@ -63,7 +63,8 @@ begin
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l
-      where l.most > 0 and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
+      where l.most > 0 and l.no <> all (v_pass.cut)
+        and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
     v_lanes := array(
       select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
   end loop;

@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, chosen :SCHEMA.candidate[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -8,6 +8,7 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
+  v_chosen bigint;
   v_room bigint;
   v_over bigint[];
 begin
@@ -24,10 +25,14 @@ begin
       where c.queue = v_limit.queue
       group by c.partition_key
     loop
-      v_room := greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key));
+      v_chosen := (
+        select count(*) from unnest(chosen) c
+        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key);
+      v_room := greatest(0,
+        v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key) - v_chosen);
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_limit.max_concurrent) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_limit.max_concurrent - v_chosen) - v_room)::integer);
       end if;
       v_over := v_partition.keys[(v_room + 1)::integer :];
       continue when v_over = '{}';

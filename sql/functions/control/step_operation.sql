@@ -37,11 +37,11 @@ begin
       begin
         v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
       exception when unique_violation then
-        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(operation.skipped_for,
-          '{"duplicate": 1}'));
+        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
+          operation.pass_skipped, jsonb_build_object('duplicate', 1)));
       when others then
-        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.skipped_for, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
+        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
+          operation.pass_skipped, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
         perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
       end;
     end loop;
@@ -51,12 +51,13 @@ begin
   operation.before_key := v_found.before_key;
   operation.status := 'running';
   if v_found.before_key is null then
+    operation.skipped_for := operation.pass_skipped;
     if operation.left_over or operation.pass_affected > 0 then
       -- Once more from the newest: for rows that somebody held, and for jobs that came to match meanwhile.
       operation.before_key := operation.upto_key + 1;
       operation.pass_affected := 0;
       operation.left_over := false;
-      operation.skipped_for := '{}';
+      operation.pass_skipped := '{}';
       operation.passes := operation.passes + 1;
     else
       operation.status := 'completed';
@@ -68,8 +69,8 @@ begin
   update :SCHEMA.operation o
   set status = operation.status, affected = operation.affected, pass_affected = operation.pass_affected,
     before_key = coalesce(operation.before_key, 0), left_over = operation.left_over,
-      passes = operation.passes,
-    skipped_for = operation.skipped_for,
+    passes = operation.passes,
+    skipped_for = operation.skipped_for, pass_skipped = operation.pass_skipped,
     updated_at_ms = :SCHEMA.now_ms(), error = null,
     finished_at_ms = case when operation.status = 'completed' then :SCHEMA.now_ms() end
   where o.operation_id = operation.operation_id;

@@ -57,6 +57,56 @@ begin
         select from :SCHEMA.job j where j.queue = d.queue and j.stage < 2 limit 100000) j) c
     where c.jobs <> d.depth
     limit 100;
+  return query
+    select 'a job that does not run holds nothing', :SCHEMA.job_id(j.key, j.id),
+      'claimed_at_ms or charged is set'
+    from (
+      (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000)
+      union all (select * from :SCHEMA.job o where o.stage = 0 limit 10000)
+      union all (select * from :SCHEMA.job o where o.stage = 2 limit 10000)) j
+    where j.claimed_at_ms is not null or j.charged is not null
+    limit 100;
+  return query
+    select 'a running job was claimed', :SCHEMA.job_id(j.key, j.id), 'fence ' || j.fence
+    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'running' limit 10000) j
+    where j.fence < 1 or j.claimed_at_ms is null
+    limit 100;
+  return query
+    select 'a slot of a ceiling belongs to a running job', l.lease_no::text, 'queue ' || l.queue
+      || ', partition ' || l.partition_key
+    from (select * from :SCHEMA.lease o where o.queue is not null order by o.queue,
+      o.partition_key limit 10000) l
+    where not exists (
+      select from :SCHEMA.job j where j.key = any (l.keys) and j.lease_no = l.lease_no
+        and j.state = 'running')
+    limit 100;
+  return query
+    select 'a finished job has an end', :SCHEMA.job_id(j.key, j.id), 'state ' || j.state
+    from (select * from :SCHEMA.job o where o.stage = 2 and o.shelf in (4, 5, 6, 8)
+      and o.evict_at_ms is null limit 100) j;
+  return query
+    select 'what a job left belongs to a job', x.key::text, 'job_extra without job'
+    from (select o.key from :SCHEMA.job_extra o order by o.key desc limit 10000) x
+    where not exists (select from :SCHEMA.job j where j.key = x.key)
+    limit 100;
+  return query
+    select 'no depth is negative', d.queue, d.depth::text
+    from (
+      select q.queue, sum(q.depth) as depth
+      from (select o.queue, o.depth from :SCHEMA.queue_depth o union all select t.queue, t.depth
+        from :SCHEMA.tally t) q
+      group by q.queue) d
+    where d.depth < 0
+    limit 100;
+  return query
+    select 'the archive has a place for evicted jobs', p.queue, 'no partition for this month'
+    from :SCHEMA.archive_policy p
+    where not exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = :SCHEMA_LITERAL
+        and c.relname = 'job_archive_' || to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC',
+          'YYYYMM'))
+    limit 1;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
 begin
   perform :SCHEMA.check_duration('retention_ms', set_archive_policy.retention_ms);
   insert into :SCHEMA.archive_policy (queue, retention_ms)

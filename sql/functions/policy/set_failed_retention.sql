@@ -6,6 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
+#variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(set_failed_retention.queue);
 begin

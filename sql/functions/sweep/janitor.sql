@@ -32,13 +32,31 @@ begin
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.attempt a where a.no = any (array(
     select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j where j.key = o.job_key)
+    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
+      where j.key = o.job_key)
     order by o.finished_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.worker w where w.worker_id = any (array(
     select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
     order by o.heartbeat_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.operation p where p.operation_id = any (array(
+    select o.operation_id from :SCHEMA.operation o
+    where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
+    order by o.created_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
+    select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
+    where o.expires_at_ms <= v_now
+    order by o.expires_at_ms limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.duty d where d.name = any (array(
+    select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
+      skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
@@ -50,14 +68,15 @@ begin
     select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
     order by o.gone_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
+  v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
   get diagnostics v_rows = row_count;
   return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
 end;
 $$;
 comment on function :SCHEMA.janitor is
-  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
-  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of '
-  'sweeps of 30 days, events of schedules that were deleted 30 days ago, lines that stay empty.';
+  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
+  'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of sweeps '
+  'and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a day; what '
+  'is stored about queues idle for an hour; lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;

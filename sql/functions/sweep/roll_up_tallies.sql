@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+#variable_conflict use_column
 declare
   v_folded :SCHEMA.tally[];
 begin

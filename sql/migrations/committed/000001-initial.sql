@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:8975a3a5604c94d3eb91977619be65acfab56478
+--! Hash: sha1:e79341342567550deede14cf64974ac27f255bbf
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -462,6 +462,7 @@ create table :SCHEMA.queue_depth (
   queue text primary key,
   depth bigint not null default 0
 );
+create index queue_depth_empty on :SCHEMA.queue_depth (queue) where depth = 0;
 comment on table :SCHEMA.queue_depth is 'Unfinished jobs per queue, as of the last roll-up; the rest is in tally.';
 
 create table :SCHEMA.attempt (
@@ -621,6 +622,7 @@ create table :SCHEMA.operation (
   before_key bigint not null,
   passes integer not null default 1,
   pass_affected bigint not null default 0,
+  pass_skipped jsonb not null default '{}',
   left_over boolean not null default false,
   error text,
   created_at_ms bigint not null,
@@ -679,6 +681,7 @@ create table :SCHEMA.job_archive (
   primary key (evicted_at_ms, key)
 ) partition by range (evicted_at_ms);
 create index job_archive_queue on :SCHEMA.job_archive (queue, evicted_at_ms, key);
+create index job_archive_expiry on :SCHEMA.job_archive (expires_at_ms);
 create index job_archive_job on :SCHEMA.job_archive (job_id, evicted_at_ms);
 comment on table :SCHEMA.job_archive is
   'Evicted jobs of queues with an archive policy, one partition a month in UTC, made ahead by a duty. Read it with list_archive.';
@@ -690,6 +693,26 @@ create table :SCHEMA.queue_sample (
   sampled_at_ms bigint not null
 );
 comment on table :SCHEMA.queue_sample is 'What a job of a queue takes on disk, as sampled last.';
+
+create type :SCHEMA.queue_stat as (
+  queue text,
+  depth bigint,
+  max_unfinished_jobs bigint,
+  paused boolean,
+  weight integer,
+  by_state jsonb,
+  approximate boolean,
+  arrival_per_s double precision,
+  drain_per_s double precision,
+  time_to_drain_ms bigint,
+  oldest_available_ms bigint,
+  quiet_partitions bigint,
+  quiet_oldest_ms bigint,
+  memory_bytes bigint,
+  sampled_jobs integer,
+  sampled_at_ms bigint
+);
+comment on type :SCHEMA.queue_stat is 'A queue as queue_stats shows it; ages and durations in ms.';
 
 create table :SCHEMA.granted (
   role text not null,
@@ -2735,7 +2758,7 @@ comment on function :SCHEMA.allot is
 revoke all on function :SCHEMA.allot from public;
 --! EndIncluded admit/allot.sql
 --! Included admit/apply_policies.sql
-create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[])
+create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[], chosen :SCHEMA.candidate[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -2761,7 +2784,7 @@ begin
     v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
   end if;
   if exists (select from :SCHEMA.concurrency_limit) then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict);
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
   end if;
   if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
     v_verdict := :SCHEMA.charge_classes(v_verdict);
@@ -2771,7 +2794,7 @@ end;
 $$;
 comment on function :SCHEMA.apply_policies is
   'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
-  'pass. Names the lines that are closed for the rest of the call.';
+  'pass. chosen are those that passed earlier in the call. Names the lines that are closed for the rest of it.';
 revoke all on function :SCHEMA.apply_policies from public;
 --! EndIncluded admit/apply_policies.sql
 --! Included admit/charge_classes.sql
@@ -2852,7 +2875,7 @@ begin
       when cardinality(v_lanes) = 1 then v_drawn
       else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
     end;
-    v_verdict := :SCHEMA.apply_policies(v_picked);
+    v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
 
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
     v_pass.refusals := v_pass.refusals || v_verdict.refusals;
@@ -2870,7 +2893,8 @@ begin
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l
-      where l.most > 0 and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
+      where l.most > 0 and l.no <> all (v_pass.cut)
+        and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
     v_lanes := array(
       select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
   end loop;
@@ -3047,7 +3071,7 @@ comment on function :SCHEMA.end_turns is
 revoke all on function :SCHEMA.end_turns from public;
 --! EndIncluded admit/end_turns.sql
 --! Included admit/judge_ceilings.sql
-create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, chosen :SCHEMA.candidate[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -3057,6 +3081,7 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
+  v_chosen bigint;
   v_room bigint;
   v_over bigint[];
 begin
@@ -3073,10 +3098,14 @@ begin
       where c.queue = v_limit.queue
       group by c.partition_key
     loop
-      v_room := greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key));
+      v_chosen := (
+        select count(*) from unnest(chosen) c
+        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key);
+      v_room := greatest(0,
+        v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key) - v_chosen);
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_limit.max_concurrent) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_limit.max_concurrent - v_chosen) - v_room)::integer);
       end if;
       v_over := v_partition.keys[(v_room + 1)::integer :];
       continue when v_over = '{}';
@@ -5443,6 +5472,20 @@ $$;
 comment on function :SCHEMA.clear_sweep_error is 'Forgets a row that a sweep has moved after all.';
 revoke all on function :SCHEMA.clear_sweep_error from public;
 --! EndIncluded sweep/clear_sweep_error.sql
+--! Included sweep/clear_sweep_errors.sql
+create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
+returns void
+language sql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  delete from :SCHEMA.sweep_error e
+  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
+$$;
+comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
+revoke all on function :SCHEMA.clear_sweep_errors from public;
+--! EndIncluded sweep/clear_sweep_errors.sql
 --! Included sweep/evict_jobs.sql
 create or replace function :SCHEMA.evict_jobs(keys bigint[])
 returns bigint
@@ -5571,13 +5614,31 @@ begin
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.attempt a where a.no = any (array(
     select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j where j.key = o.job_key)
+    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
+      where j.key = o.job_key)
     order by o.finished_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.worker w where w.worker_id = any (array(
     select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
     order by o.heartbeat_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.operation p where p.operation_id = any (array(
+    select o.operation_id from :SCHEMA.operation o
+    where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
+    order by o.created_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
+    select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
+    where o.expires_at_ms <= v_now
+    order by o.expires_at_ms limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.duty d where d.name = any (array(
+    select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
+      skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
   delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
@@ -5589,16 +5650,17 @@ begin
     select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
     order by o.gone_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
+  v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
   delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
   get diagnostics v_rows = row_count;
   return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
 end;
 $$;
 comment on function :SCHEMA.janitor is
-  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended, effects and counts per '
-  'minute of 30 days, the history of jobs that are gone of 30 days, workers silent for a day, errors of '
-  'sweeps of 30 days, events of schedules that were deleted 30 days ago, lines that stay empty.';
+  'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
+  'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of sweeps '
+  'and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a day; what '
+  'is stored about queues idle for an hour; lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -5687,20 +5749,6 @@ comment on function :SCHEMA.note_sweep_error is 'Names a row that a sweep could 
 revoke all on function :SCHEMA.note_sweep_error from public;
 --! EndIncluded sweep/note_sweep_error.sql
 
---! Included sweep/clear_sweep_errors.sql
-create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
-returns void
-language sql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-  delete from :SCHEMA.sweep_error e
-  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
-$$;
-comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
-revoke all on function :SCHEMA.clear_sweep_errors from public;
---! EndIncluded sweep/clear_sweep_errors.sql
 
 --! Included sweep/shelved_keys.sql
 create or replace function :SCHEMA.shelved_keys(sweep text)
@@ -5927,6 +5975,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+#variable_conflict use_column
 declare
   v_folded :SCHEMA.tally[];
 begin
@@ -7643,6 +7692,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
+#variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(set_queue_paused.queue);
 begin
@@ -7676,6 +7726,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
+#variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(set_queue_weight.queue);
 begin
@@ -7699,6 +7750,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
+#variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(set_enqueue_limit.queue);
 begin
@@ -7725,6 +7777,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
+#variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(set_history_policy.queue);
 begin
@@ -7750,6 +7803,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
+#variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(set_failed_retention.queue);
 begin
@@ -7772,6 +7826,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
 begin
   perform :SCHEMA.check_duration('retention_ms', set_archive_policy.retention_ms);
   insert into :SCHEMA.archive_policy (queue, retention_ms)
@@ -7935,11 +7990,11 @@ begin
       begin
         v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
       exception when unique_violation then
-        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(operation.skipped_for,
-          '{"duplicate": 1}'));
+        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
+          operation.pass_skipped, jsonb_build_object('duplicate', 1)));
       when others then
-        operation.skipped_for := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.skipped_for, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
+        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
+          operation.pass_skipped, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
         perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
       end;
     end loop;
@@ -7949,12 +8004,13 @@ begin
   operation.before_key := v_found.before_key;
   operation.status := 'running';
   if v_found.before_key is null then
+    operation.skipped_for := operation.pass_skipped;
     if operation.left_over or operation.pass_affected > 0 then
       -- Once more from the newest: for rows that somebody held, and for jobs that came to match meanwhile.
       operation.before_key := operation.upto_key + 1;
       operation.pass_affected := 0;
       operation.left_over := false;
-      operation.skipped_for := '{}';
+      operation.pass_skipped := '{}';
       operation.passes := operation.passes + 1;
     else
       operation.status := 'completed';
@@ -7966,8 +8022,8 @@ begin
   update :SCHEMA.operation o
   set status = operation.status, affected = operation.affected, pass_affected = operation.pass_affected,
     before_key = coalesce(operation.before_key, 0), left_over = operation.left_over,
-      passes = operation.passes,
-    skipped_for = operation.skipped_for,
+    passes = operation.passes,
+    skipped_for = operation.skipped_for, pass_skipped = operation.pass_skipped,
     updated_at_ms = :SCHEMA.now_ms(), error = null,
     finished_at_ms = case when operation.status = 'completed' then :SCHEMA.now_ms() end
   where o.operation_id = operation.operation_id;
@@ -8081,9 +8137,12 @@ set search_path = pg_catalog, pg_temp
 as $$
   select operation.operation_id, operation.action, operation.selector, operation.status, operation.dry_run,
     operation.estimated, operation.estimate_capped, operation.affected,
-    coalesce((select sum(e.value::bigint)::bigint from jsonb_each_text(operation.skipped_for) e), 0),
-    operation.skipped_for, operation.error, operation.created_at_ms, operation.updated_at_ms,
-    operation.finished_at_ms;
+    coalesce((select sum(e.value::bigint)::bigint from jsonb_each_text(s.skipped_for) e), 0),
+    s.skipped_for, operation.error, operation.created_at_ms, operation.updated_at_ms,
+    operation.finished_at_ms
+  from (
+    select case when operation.passes = 1 then operation.pass_skipped
+      else operation.skipped_for end as skipped_for) s;
 $$;
 comment on function :SCHEMA.show_operation is 'A bulk operation as get_operation shows it.';
 revoke all on function :SCHEMA.show_operation from public;
@@ -8527,8 +8586,8 @@ comment on function :SCHEMA.counts is
   'jobs only.';
 revoke all on function :SCHEMA.counts from public;
 --! EndIncluded inspect/counts.sql
---! Included inspect/get_job.sql
-create or replace function :SCHEMA.get_job(id text, include_payload boolean default false)
+--! Included inspect/get_job_bare.sql
+create or replace function :SCHEMA.get_job_bare(id text)
 returns setof :SCHEMA.job_summary
 language plpgsql
 stable
@@ -8537,19 +8596,60 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-#variable_conflict use_column
 begin
-  perform :SCHEMA.check_text('id', get_job.id, 255);
+  perform :SCHEMA.check_text('id', get_job_bare.id, 255);
   return query
     select s.*
     from :SCHEMA.job j
-    cross join lateral :SCHEMA.summarize(j, get_job.include_payload) s
-    where j.key = :SCHEMA.job_key(get_job.id);
+    cross join lateral :SCHEMA.summarize(j, false) s
+    where j.key = :SCHEMA.job_key(get_job_bare.id);
+end;
+$$;
+comment on function :SCHEMA.get_job_bare is 'One job without payload and headers, for get_job.';
+revoke all on function :SCHEMA.get_job_bare from public;
+--! EndIncluded inspect/get_job_bare.sql
+--! Included inspect/get_job_with_payload.sql
+create or replace function :SCHEMA.get_job_with_payload(id text)
+returns setof :SCHEMA.job_summary
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  perform :SCHEMA.check_text('id', get_job_with_payload.id, 255);
+  return query
+    select s.*
+    from :SCHEMA.job j
+    cross join lateral :SCHEMA.summarize(j, true) s
+    where j.key = :SCHEMA.job_key(get_job_with_payload.id);
+end;
+$$;
+comment on function :SCHEMA.get_job_with_payload is 'One job with payload and headers, for get_job.';
+revoke all on function :SCHEMA.get_job_with_payload from public;
+--! EndIncluded inspect/get_job_with_payload.sql
+--! Included inspect/get_job.sql
+create or replace function :SCHEMA.get_job(id text, include_payload boolean default false)
+returns setof :SCHEMA.job_summary
+language plpgsql
+stable
+security invoker
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Runs with the caller's rights, so that only who was granted reader_payload gets past the second call.
+  if get_job.include_payload then
+    return query select * from :SCHEMA.get_job_with_payload(get_job.id);
+  else
+    return query select * from :SCHEMA.get_job_bare(get_job.id);
+  end if;
 end;
 $$;
 comment on function :SCHEMA.get_job is
-  'One job with its state, or no row. Payload and headers only with include_payload; result, output, '
-  'progress and checkpoint have functions of their own.';
+  'One job with its state, or no row. Payload and headers only with include_payload, which needs the duty '
+  'reader_payload; result, output, progress and checkpoint have functions of their own. Errors: HR007.';
 revoke all on function :SCHEMA.get_job from public;
 --! EndIncluded inspect/get_job.sql
 --! Included inspect/list_attempts.sql
@@ -8580,6 +8680,633 @@ $$;
 comment on function :SCHEMA.list_attempts is 'The history of a job, newest first, at most 200 entries; what is kept depends on the queue (set_history_policy).';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
+--! Included inspect/history.sql
+create or replace function :SCHEMA.history(queue text, since_ms bigint, bucket_ms bigint default 60000)
+returns table (bucket_start_ms bigint, arrived bigint, completed bigint, failed bigint, drained bigint,
+  refused jsonb)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue text;
+begin
+  perform :SCHEMA.check_range('bucket_ms', history.bucket_ms, 60000, 31557600000);
+  perform :SCHEMA.check_range('since_ms', history.since_ms, 0, 315576000000000);
+  if history.queue is not null then
+    v_queue := :SCHEMA.queue_name(history.queue);
+  end if;
+  return query
+    select b.start_ms, sum(b.arrived)::bigint, sum(b.completed)::bigint, sum(b.failed)::bigint,
+      sum(b.drained)::bigint, :SCHEMA.sum_counts(jsonb_agg(b.refused) filter (where b.refused <> '{}'))
+    from (
+      select m.minute_ms / history.bucket_ms * history.bucket_ms as start_ms, m.arrived, m.completed,
+        m.failed, m.drained, m.refused
+      from :SCHEMA.queue_minute m
+      where m.minute_ms >= history.since_ms / history.bucket_ms * history.bucket_ms
+        and (v_queue is null or m.queue = v_queue)
+      union all
+      select t.at_ms / history.bucket_ms * history.bucket_ms, t.arrived, t.completed, t.failed,
+        t.arrived - t.depth, coalesce(t.refused, '{}')
+      from :SCHEMA.tally t
+      where t.at_ms >= history.since_ms / history.bucket_ms * history.bucket_ms
+        and (v_queue is null or t.queue = v_queue)) b
+    group by b.start_ms
+    order by b.start_ms
+    limit 10000;
+end;
+$$;
+comment on function :SCHEMA.history is
+  'What came and went in a queue (null: in all) since an instant, in buckets of at least a minute, oldest '
+  'first, at most 10,000: arrived, completed, failed attempts, drained (left the unfinished jobs, by '
+  'whatever way, less those that came back), and why the gate refused candidates. Kept for 30 days. Errors: '
+  'HR007.';
+revoke all on function :SCHEMA.history from public;
+--! EndIncluded inspect/history.sql
+--! Included inspect/distinct_kinds.sql
+create or replace function :SCHEMA.distinct_kinds(max_rows integer default 1000)
+returns setof text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 10000);
+  return query
+    select distinct s.kind
+    from (
+      (select h.kind
+       from (select l.* from :SCHEMA.lane l order by l.checked_at_ms limit distinct_kinds.max_rows) l
+       cross join lateral (
+         select j.kind from :SCHEMA.job j
+         where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+           and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+           and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
+         order by j.scheduled_at_ms, j.key
+         limit 100) h
+       limit distinct_kinds.max_rows)
+      union all
+      (select j.kind from :SCHEMA.job j where j.stage = 0 order by j.scheduled_at_ms,
+        j.key limit distinct_kinds.max_rows)
+    ) s
+    order by s.kind;
+end;
+$$;
+comment on function :SCHEMA.distinct_kinds is
+  'The kinds of jobs that wait or run, by a sample: at most so many jobs of those in line, from all lines, '
+  'and of those that fall due next. For a worker that wants to know which of them it has no handler for. '
+  'Errors: HR007.';
+revoke all on function :SCHEMA.distinct_kinds from public;
+--! EndIncluded inspect/distinct_kinds.sql
+--! Included inspect/sample_queue_memory.sql
+create or replace function :SCHEMA.sample_queue_memory(max_rows integer default 100)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set lock_timeout = '2s'
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_sampled bigint;
+begin
+  perform :SCHEMA.check_max_rows(max_rows, 1000);
+  insert into :SCHEMA.queue_sample as s (queue, job_bytes, sampled_jobs, sampled_at_ms)
+  select n.queue, coalesce(b.job_bytes, 0), b.jobs, v_now
+  from (
+    select d.queue
+    from :SCHEMA.queue_depth d
+    left join :SCHEMA.queue_sample o on o.queue = d.queue
+    order by o.sampled_at_ms nulls first, d.queue
+    limit 200) n
+  cross join lateral (
+    select avg(pg_column_size(j.*))::bigint as job_bytes, count(*)::integer as jobs
+    from (
+      (select j.* from :SCHEMA.job j where j.queue = n.queue
+        and j.stage = 1 limit sample_queue_memory.max_rows)
+      union all
+      (select j.* from :SCHEMA.job j where j.queue = n.queue and j.stage = 0
+       order by j.scheduled_at_ms desc, j.key desc limit sample_queue_memory.max_rows)
+      limit sample_queue_memory.max_rows) j) b
+  order by n.queue
+  on conflict (queue) do update
+    set job_bytes = excluded.job_bytes, sampled_jobs = excluded.sampled_jobs,
+      sampled_at_ms = excluded.sampled_at_ms;
+  get diagnostics v_sampled = row_count;
+  return v_sampled;
+end;
+$$;
+comment on function :SCHEMA.sample_queue_memory is
+  'Measures what an unfinished job takes on disk, by up to max_rows (1..1000) jobs of each of the 200 queues '
+  'sampled longest ago, for queue_stats. Returns how many queues were sampled. Errors: HR007.';
+revoke all on function :SCHEMA.sample_queue_memory from public;
+--! EndIncluded inspect/sample_queue_memory.sql
+--! Included inspect/queue_stats.sql
+create or replace function :SCHEMA.queue_stats()
+returns setof :SCHEMA.queue_stat
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  -- The last whole minute and what has passed of this one.
+  v_since bigint := v_now / 60000 * 60000 - 60000;
+  v_seconds double precision := (v_now - (v_now / 60000 * 60000 - 60000)) / 1000.0;
+  v_queues text[];
+  v_cap integer;
+  v_lines integer;
+begin
+  v_queues := array(
+    select n.queue from (
+      select q.queue from :SCHEMA.queue q
+      union select d.queue from :SCHEMA.queue_depth d
+      union select t.queue from :SCHEMA.tally t) n
+    order by n.queue
+    limit 10000);
+  v_cap := greatest(100, least(10000, 100000 / greatest(1, cardinality(v_queues))));
+  v_lines := greatest(20, least(1001, 20000 / greatest(1, cardinality(v_queues))));
+  return query
+    with recent as materialized (
+      select r.queue, sum(r.depth)::bigint as depth, sum(r.arrived) as arrived, sum(r.drained) as drained
+      from (
+        select t.queue, t.depth, case when t.at_ms >= v_since then t.arrived end as arrived,
+          case when t.at_ms >= v_since then t.arrived - t.depth end as drained
+        from :SCHEMA.tally t
+        union all
+        select m.queue, 0, m.arrived, m.drained from :SCHEMA.queue_minute m where m.minute_ms >= v_since
+        union all
+        select d.queue, d.depth, 0, 0 from :SCHEMA.queue_depth d) r
+      group by r.queue
+    )
+    select n.queue, coalesce(r.depth, 0), q.max_unfinished_jobs, coalesce(q.paused, false),
+      coalesce(q.weight, 1), coalesce(w.states, '{}') || coalesce(l.states, '{}'), coalesce(w.capped, false)
+        or coalesce(l.capped, false),
+      coalesce(r.arrived, 0) / v_seconds, coalesce(r.drained, 0) / v_seconds,
+      case
+        when coalesce(r.depth, 0) = 0 then 0
+        when r.drained > r.arrived then (r.depth * v_seconds * 1000 / (r.drained - r.arrived))::bigint
+      end,
+      case when h.oldest_ms is not null then greatest(0, v_now - h.oldest_ms) end,
+      case when h.partitions < v_lines then h.quiet end,
+      case when h.partitions < v_lines and h.quiet_oldest_ms is not null
+        then greatest(0, v_now - h.quiet_oldest_ms) end,
+      s.job_bytes * coalesce(r.depth, 0), s.sampled_jobs, s.sampled_at_ms
+    from unnest(v_queues) n(queue)
+    left join recent r on r.queue = n.queue
+    left join :SCHEMA.queue q on q.queue = n.queue
+    left join :SCHEMA.queue_sample s on s.queue = n.queue
+    left join lateral (
+      select jsonb_object_agg(a.state, a.jobs) filter (where a.jobs > 0) as states,
+        bool_or(a.jobs = v_cap) as capped
+      from (
+        select e.state, c.jobs
+        from unnest(cast('{pending,scheduled,retryable,completed,archived,cancelled,quarantined,undecodable}'
+          as text[])) with ordinality e(state, shelf)
+        cross join lateral (
+          select count(*) as jobs from (
+            select from :SCHEMA.job j
+            where j.queue = n.queue and j.shelf = e.shelf and j.stage <> 1
+            limit v_cap) o) c) a) w on true
+    left join lateral (
+      select jsonb_object_agg(a.state, a.jobs) as states, sum(a.jobs) = v_cap as capped
+      from (
+        select o.state, count(*) as jobs
+        from (select j.state from :SCHEMA.job j where j.queue = n.queue and j.stage = 1 limit v_cap) o
+        group by o.state) a) l on true
+    left join lateral (
+      select min(p.oldest_ms) as oldest_ms, count(*) as partitions,
+        count(*) filter (where c.jobs <= 10) as quiet,
+          min(p.oldest_ms) filter (where c.jobs <= 10) as quiet_oldest_ms
+      from (
+        select a.partition_key, min(f.scheduled_at_ms) as oldest_ms
+        from (select o.* from :SCHEMA.lane o where o.queue = n.queue order by o.served_at_ms,
+          o.no limit v_lines) a
+        cross join lateral (
+          select j.scheduled_at_ms from :SCHEMA.job j
+          where j.queue = a.queue and j.partition_key = a.partition_key and j.sticky_worker = a.sticky_worker
+            and j.class_key = a.class_key and j.priority = a.priority and j.stage = 1
+            and (j.scheduled_at_ms, j.key) >= (a.from_ms, a.from_key) and j.state = 'available'
+          order by j.scheduled_at_ms, j.key
+          limit 1) f
+        group by a.partition_key) p
+      cross join lateral (
+        select count(*) as jobs from (
+          select from :SCHEMA.job j
+          where j.queue = n.queue and j.partition_key = p.partition_key and j.stage = 1
+          limit 11) o) c) h on true
+    order by n.queue;
+end;
+$$;
+comment on function :SCHEMA.queue_stats is
+  'How each queue fares, at most 10,000 of them: depth is exact (unfinished jobs); by_state counts up to a '
+  'cap per state and then says approximate; arrival and drain are jobs per second over the last one to two '
+  'minutes; time_to_drain_ms is null while the queue does not shrink; oldest_available_ms is the longest '
+  'wait of a job that could run, quiet_oldest_ms the same for the partitions with at most 10 jobs in line '
+  '(null with 1,000 partitions or more: then also of the queue only those are looked at that were served '
+  'least recently). memory_bytes is an estimate from the last sample_queue_memory.';
+revoke all on function :SCHEMA.queue_stats from public;
+--! EndIncluded inspect/queue_stats.sql
+--! Included inspect/index_health.sql
+create or replace function :SCHEMA.index_health()
+returns table (
+  name text, table_name text, bytes bigint, scans bigint, live_rows bigint, dead_rows bigint, valid boolean,
+  leftover boolean
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select i.relname::text, t.relname::text, pg_relation_size(i.oid), coalesce(s.idx_scan, 0),
+      coalesce(u.n_live_tup, 0), coalesce(u.n_dead_tup, 0), x.indisvalid and x.indisready,
+        i.relname ~ '_cc(new|old)\d*$' and not x.indisvalid
+    from pg_index x
+    join pg_class i on i.oid = x.indexrelid and i.relkind = 'i'
+    join pg_class t on t.oid = x.indrelid
+    join pg_namespace n on n.oid = i.relnamespace
+    left join pg_stat_all_indexes s on s.indexrelid = i.oid
+    left join pg_stat_all_tables u on u.relid = t.oid
+    where n.nspname = :SCHEMA_LITERAL
+    order by t.relname, i.relname;
+end;
+$$;
+comment on function :SCHEMA.index_health is
+  'The indexes of this install: size, scans, rows of their table, whether each is valid. leftover: what a '
+  'cancelled REINDEX CONCURRENTLY left behind; the next one (see reindexable) removes it.';
+revoke all on function :SCHEMA.index_health from public;
+--! EndIncluded inspect/index_health.sql
+--! Included inspect/reindexable.sql
+create or replace function :SCHEMA.reindexable(name text)
+returns setof text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_schema text := quote_ident(:SCHEMA_LITERAL);
+  v_base text := regexp_replace(reindexable.name, '_cc(new|old)\d*$', '');
+begin
+  if not exists (select from :SCHEMA.index_health() h where h.name = v_base and not h.leftover) then
+    perform :SCHEMA.raise_invalid('name', 'is no index of this install: '
+      || coalesce(left(reindexable.name, 100), 'null'), 'a name that index_health shows');
+  end if;
+  return query
+    select 'drop index concurrently if exists ' || v_schema || '.' || quote_ident(h.name)
+    from :SCHEMA.index_health() h
+    where h.leftover and regexp_replace(h.name, '_cc(new|old)\d*$', '') = v_base
+    order by h.name;
+  return next 'reindex index concurrently ' || v_schema || '.' || quote_ident(v_base);
+end;
+$$;
+comment on function :SCHEMA.reindexable is
+  'The statements that rebuild an index of this install while everything goes on, to be run one by one '
+  'outside a transaction by the owner: leftovers of a cancelled run go first. Errors: HR007 where there is '
+  'no such index.';
+revoke all on function :SCHEMA.reindexable from public;
+--! EndIncluded inspect/reindexable.sql
+--! Included inspect/metrics.sql
+create or replace function :SCHEMA.metrics()
+returns table (name text, labels jsonb, value double precision)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_since bigint := v_now / 60000 * 60000 - 60000;
+begin
+  return query
+    select 'headrace_' || v.name, jsonb_build_object('queue', s.queue) || v.more, v.value::double precision
+    from (select * from :SCHEMA.queue_stats() q order by q.depth desc, q.queue limit 500) s
+    cross join lateral (
+      values
+        ('queue_depth', '{}'::jsonb, s.depth::double precision),
+        ('queue_limit', '{}', s.max_unfinished_jobs::double precision),
+        ('queue_weight', '{}', s.weight::double precision),
+        ('queue_paused', '{}', s.paused::integer::double precision),
+        ('queue_arrival_per_second', '{}', s.arrival_per_s),
+        ('queue_drain_per_second', '{}', s.drain_per_s),
+        ('queue_time_to_drain_seconds', '{}', s.time_to_drain_ms / 1000.0),
+        ('queue_oldest_available_seconds', '{}', s.oldest_available_ms / 1000.0),
+        ('queue_quiet_oldest_seconds', '{}', s.quiet_oldest_ms / 1000.0),
+        ('queue_memory_bytes', '{}', s.memory_bytes::double precision)
+      union all
+      select 'queue_jobs', jsonb_build_object('state', b.key), b.value::double precision
+      from jsonb_each_text(s.by_state) b
+    ) v(name, more, value)
+    where v.value is not null;
+  return query
+    select 'headrace_refused_per_second', jsonb_build_object('queue', r.queue, 'reason', r.reason),
+      (sum(r.n) / ((v_now - v_since) / 1000.0))::double precision
+    from (
+      select m.queue, e.key as reason, e.value::bigint as n
+      from :SCHEMA.queue_minute m cross join lateral jsonb_each_text(m.refused) e
+      where m.minute_ms >= v_since
+      union all
+      select t.queue, e.key, e.value::bigint
+      from :SCHEMA.tally t cross join lateral jsonb_each_text(t.refused) e
+      where t.at_ms >= v_since) r
+    group by r.queue, r.reason
+    order by r.queue, r.reason
+    limit 2000;
+  return query
+    select 'headrace_' || w.name, jsonb_build_object('status', w.status), w.value::double precision
+    from (
+      select l.status, count(*)::double precision as workers,
+        sum(l.concurrency)::double precision as capacity, sum(l.inflight)::double precision as inflight
+      from :SCHEMA.list_workers(60000) l
+      group by l.status) g
+    cross join lateral (
+      values ('workers', g.status, g.workers), ('worker_capacity', g.status, g.capacity),
+        ('worker_inflight', g.status, g.inflight)) w(name, status, value);
+  return query
+    select 'headrace_' || v.name, jsonb_build_object('duty', d.name), v.value::double precision
+    from (select * from :SCHEMA.duty o order by o.name limit 200) d
+    cross join lateral (
+      values ('duty_success_age_seconds', (v_now - d.ran_at_ms) / 1000.0),
+        ('duty_failures', d.failures::numeric)) v(name, value)
+    where v.value is not null;
+  return query
+    select 'headrace_sweep_errors', jsonb_build_object('sweep', e.sweep), count(*)::double precision
+    from (select o.sweep from :SCHEMA.sweep_error o limit 10000) e
+    group by e.sweep;
+  return query
+    select 'headrace_operations_open', jsonb_build_object('action', o.action), count(*)::double precision
+    from (select p.action from :SCHEMA.operation p where p.finished_at_ms is null limit 1000) o
+    group by o.action;
+  return query
+    select 'headrace_concurrency_limit', jsonb_build_object('name', c.name, 'queue', c.queue),
+      c.max_concurrent::double precision
+    from :SCHEMA.concurrency_limit c
+    order by c.name
+    limit 1000;
+  return query
+    select 'headrace_rate_class_per_second', jsonb_build_object('name', c.name),
+      (case when c.paused then 0 else c.limit_per_window * 1000.0 / c.window_ms end)::double precision
+    from :SCHEMA.rate_class c
+    order by c.name
+    limit 1000;
+  return query
+    select 'headrace_' || v.name, '{}'::jsonb, v.value::double precision
+    from (
+      values
+        ('notification_queue_usage', pg_notification_queue_usage()),
+        ('leases', (select count(*) from (select from :SCHEMA.lease l limit 100000) l)),
+        ('leases_expired',
+          (select count(*) from (select from :SCHEMA.lease l where l.expires_at_ms < v_now limit 10000) l)),
+        ('sleeping_workers', (select count(*) from :SCHEMA.sleeper s where s.until_ms > v_now)),
+        ('quarantined_fingerprints', (select count(*) from (select from :SCHEMA.quarantine q limit 10000) q)),
+        ('uncounted_rows', (select count(*) from (select from :SCHEMA.tally t limit 100000) t)),
+        ('invalid_indexes', (select count(*) from :SCHEMA.index_health() h where not h.valid)),
+        ('schema_version', :SCHEMA.schema_version())
+    ) v(name, value);
+end;
+$$;
+comment on function :SCHEMA.metrics is
+  'What an exporter needs, in one bounded call: names with labels and values. Queues beyond the 500 deepest '
+  'are left out, and counts stop at caps; per-second figures cover the last one to two minutes.';
+revoke all on function :SCHEMA.metrics from public;
+--! EndIncluded inspect/metrics.sql
+--! Included internal/doors.sql
+create or replace function :SCHEMA.doors()
+returns table (duty text, door text)
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  with duties(duty, doors) as (
+    values
+      ('everybody', 'schema_version fingerprint'),
+      ('producer', 'enqueue enqueue_many'),
+      ('worker', 'admit admit_hinted ack ack_many ack_success_with_result renew release checkpoint'),
+      ('worker', 'complete claim_effect write_job_output write_job_progress defer_rate_class'),
+      ('worker', 'heartbeat_worker declare_sleep channel claim_duty release_duty duty_names run_duties'),
+      ('worker', 'distinct_kinds'),
+      ('scheduler', 'claim_duty release_duty duty_names run_duties reclaim_expired promote_due'),
+      ('scheduler', 'quarantine_sweep expire_deadlines evict_retained janitor roll_up_tallies'),
+      ('scheduler', 'run_pending_operations make_archive_months tick_schedules due_schedules'),
+      ('scheduler', 'advance_schedule record_schedule_event list_schedules list_schedule_events'),
+      ('scheduler', 'next_tick sample_queue_memory'),
+      ('operator', 'operator_retry operator_cancel promote_job delete_job reschedule_job edit_payload'),
+      ('operator', 'delete_queue create_operation signal_worker set_queue_paused set_queue_weight'),
+      ('operator', 'set_enqueue_limit set_history_policy set_failed_retention upsert_rate_class'),
+      ('operator', 'delete_rate_class defer_rate_class upsert_concurrency_limit'),
+      ('operator', 'delete_concurrency_limit quarantine_release set_archive_policy'),
+      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule set_schedule_paused'),
+      ('operator', 'run_schedule_now sample_queue_memory run_pending_operations'),
+      ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
+      ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
+      ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
+      ('reader', 'concurrency_limits partitions quarantine_list list_schedules list_schedule_events'),
+      ('reader', 'next_tick duty_names jobs queues workers schedules'),
+      ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
+      ('reader_payload', 'get_archived_job')
+  ), includes(duty, part) as (
+    values ('producer', 'producer'), ('worker', 'worker'), ('scheduler', 'scheduler'),
+      ('operator', 'operator'), ('operator', 'reader'), ('reader', 'reader'), ('reader_payload', 'reader'),
+        ('reader_payload', 'reader_payload'),
+      ('producer', 'everybody'), ('worker', 'everybody'), ('scheduler', 'everybody'),
+        ('operator', 'everybody'),
+      ('reader', 'everybody'), ('reader_payload', 'everybody')
+  )
+  select distinct i.duty, d.door
+  from includes i
+  join duties p on p.duty = i.part
+  cross join lateral unnest(string_to_array(p.doors, ' ')) d(door);
+$$;
+comment on function :SCHEMA.doors is
+  'Which functions and views each duty opens. A migration that adds a door adds it here and ends with '
+  'apply_grants().';
+revoke all on function :SCHEMA.doors from public;
+--! EndIncluded internal/doors.sql
+--! Included internal/apply_grants.sql
+create or replace function :SCHEMA.apply_grants(more_roles text[] default '{}')
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_role text;
+  v_door record;
+begin
+  -- One at a time: privileges of one object must not be changed by two transactions.
+  lock table :SCHEMA.granted in share row exclusive mode;
+  delete from :SCHEMA.granted g where not exists (select from pg_roles r where r.rolname = g.role);
+  for v_role in
+    select r.rolname from pg_roles r
+    where r.rolname in (select g.role from :SCHEMA.granted g) or r.rolname = any (more_roles)
+    order by r.rolname
+  loop
+    execute format('revoke all on all functions in schema %I from %I', :SCHEMA_LITERAL, v_role);
+    execute format('revoke all on all tables in schema %I from %I', :SCHEMA_LITERAL, v_role);
+    execute format('revoke all on schema %I from %I', :SCHEMA_LITERAL, v_role);
+    continue when not exists (select from :SCHEMA.granted g where g.role = v_role);
+    execute format('grant usage on schema %I to %I', :SCHEMA_LITERAL, v_role);
+    for v_door in
+      select distinct p.oid::regprocedure::text as name, 'execute on function' as privilege
+      from :SCHEMA.granted g
+      join :SCHEMA.doors() d on d.duty = g.duty
+      join pg_proc p on p.proname = d.door
+      join pg_namespace n on n.oid = p.pronamespace and n.nspname = :SCHEMA_LITERAL
+      where g.role = v_role
+      union
+      select c.oid::regclass::text, 'select on'
+      from :SCHEMA.granted g
+      join :SCHEMA.doors() d on d.duty = g.duty
+      join pg_class c on c.relname = d.door and c.relkind = 'v'
+      join pg_namespace n on n.oid = c.relnamespace and n.nspname = :SCHEMA_LITERAL
+      where g.role = v_role
+      order by 1
+    loop
+      execute format('grant %s %s to %I', v_door.privilege, v_door.name, v_role);
+    end loop;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.apply_grants is
+  'Makes the privileges of every role that was granted a duty be exactly what its duties open. Run it at the '
+  'end of each migration: a function that was made anew has lost its grants.';
+revoke all on function :SCHEMA.apply_grants from public;
+--! EndIncluded internal/apply_grants.sql
+--! Included internal/check_access.sql
+create or replace function :SCHEMA.check_access(role text, duty text)
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if check_access.duty is null or not exists (select from :SCHEMA.doors() d where d.duty = check_access.duty)
+    then
+    perform :SCHEMA.raise_invalid('duty', 'is unknown: ' || coalesce(left(check_access.duty, 40), 'null'),
+      'producer, worker, scheduler, operator, reader, reader_payload');
+  end if;
+  perform :SCHEMA.check_text('role', check_access.role, 63);
+  if not exists (select from pg_roles r where r.rolname = check_access.role) then
+    perform :SCHEMA.raise_error('HR006', 'there is no role ' || check_access.role, jsonb_build_object(
+      'what', 'role', 'id', check_access.role));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.check_access is
+  'Raises HR007 for an unknown duty and HR006 for an unknown role; roles are never made.';
+revoke all on function :SCHEMA.check_access from public;
+--! EndIncluded internal/check_access.sql
+--! Included policy/grant_access.sql
+create or replace function :SCHEMA.grant_access(role text, duty text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_access(grant_access.role, grant_access.duty);
+  insert into :SCHEMA.granted (role, duty) values (grant_access.role,
+    grant_access.duty) on conflict do nothing;
+  perform :SCHEMA.apply_grants();
+end;
+$$;
+comment on function :SCHEMA.grant_access is
+  'Gives an existing role a duty: producer, worker, scheduler, operator, reader (no payloads), '
+  'reader_payload. It may then call the functions of that duty and nothing else, also after later '
+  'migrations; tables stay closed. Errors: HR006 where there is no such role, HR007.';
+revoke all on function :SCHEMA.grant_access from public;
+--! EndIncluded policy/grant_access.sql
+--! Included policy/revoke_access.sql
+create or replace function :SCHEMA.revoke_access(role text, duty text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_access(revoke_access.role, revoke_access.duty);
+  delete from :SCHEMA.granted g where g.role = revoke_access.role and g.duty = revoke_access.duty;
+  perform :SCHEMA.apply_grants(array[revoke_access.role]);
+end;
+$$;
+comment on function :SCHEMA.revoke_access is
+  'Takes a duty from a role; what its other duties open stays. A role without a duty has nothing. Errors: '
+  'HR006 where there is no such role, HR007.';
+revoke all on function :SCHEMA.revoke_access from public;
+--! EndIncluded policy/revoke_access.sql
+--! Included sweep/retire_queues.sql
+create or replace function :SCHEMA.retire_queues(max_rows integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_idle text[];
+  v_gone bigint;
+begin
+  -- The row is locked while it is looked at, so a roll-up that adds to it waits and then makes it anew.
+  v_idle := array(
+    select d.queue from :SCHEMA.queue_depth d
+    where d.depth = 0
+      and not exists (select from :SCHEMA.tally t where t.queue = d.queue)
+      and not exists (
+        select from :SCHEMA.queue_minute m where m.queue = d.queue
+          and m.minute_ms > :SCHEMA.now_ms() - 3600000)
+    order by d.queue
+    limit max_rows
+    for update skip locked);
+  delete from :SCHEMA.queue_depth d where d.queue = any (v_idle);
+  get diagnostics v_gone = row_count;
+  delete from :SCHEMA.queue_share s where s.queue = any (v_idle);
+  delete from :SCHEMA.queue_sample s where s.queue = any (v_idle);
+  delete from :SCHEMA.queue q where q.queue = any (array(
+    select o.queue from :SCHEMA.queue o
+    where o.queue = any (v_idle) and not o.paused and o.weight = 1 and o.max_unfinished_jobs is null
+      and o.history = 'failures' and o.failed_retention_ms = 604800000
+    for update skip locked));
+  return v_gone;
+end;
+$$;
+comment on function :SCHEMA.retire_queues is
+  'Forgets the counters of queues that are empty and saw nothing for an hour, and settings that say what is '
+  'so without them. Returns how many queues.';
+revoke all on function :SCHEMA.retire_queues from public;
+--! EndIncluded sweep/retire_queues.sql
 --! Included inspect/list_jobs.sql
 create or replace function :SCHEMA.list_jobs(filter jsonb default '{}', cursor text default null,
   max_rows integer default 50)
@@ -8718,6 +9445,56 @@ begin
         select from :SCHEMA.job j where j.queue = d.queue and j.stage < 2 limit 100000) j) c
     where c.jobs <> d.depth
     limit 100;
+  return query
+    select 'a job that does not run holds nothing', :SCHEMA.job_id(j.key, j.id),
+      'claimed_at_ms or charged is set'
+    from (
+      (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000)
+      union all (select * from :SCHEMA.job o where o.stage = 0 limit 10000)
+      union all (select * from :SCHEMA.job o where o.stage = 2 limit 10000)) j
+    where j.claimed_at_ms is not null or j.charged is not null
+    limit 100;
+  return query
+    select 'a running job was claimed', :SCHEMA.job_id(j.key, j.id), 'fence ' || j.fence
+    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'running' limit 10000) j
+    where j.fence < 1 or j.claimed_at_ms is null
+    limit 100;
+  return query
+    select 'a slot of a ceiling belongs to a running job', l.lease_no::text, 'queue ' || l.queue
+      || ', partition ' || l.partition_key
+    from (select * from :SCHEMA.lease o where o.queue is not null order by o.queue,
+      o.partition_key limit 10000) l
+    where not exists (
+      select from :SCHEMA.job j where j.key = any (l.keys) and j.lease_no = l.lease_no
+        and j.state = 'running')
+    limit 100;
+  return query
+    select 'a finished job has an end', :SCHEMA.job_id(j.key, j.id), 'state ' || j.state
+    from (select * from :SCHEMA.job o where o.stage = 2 and o.shelf in (4, 5, 6, 8)
+      and o.evict_at_ms is null limit 100) j;
+  return query
+    select 'what a job left belongs to a job', x.key::text, 'job_extra without job'
+    from (select o.key from :SCHEMA.job_extra o order by o.key desc limit 10000) x
+    where not exists (select from :SCHEMA.job j where j.key = x.key)
+    limit 100;
+  return query
+    select 'no depth is negative', d.queue, d.depth::text
+    from (
+      select q.queue, sum(q.depth) as depth
+      from (select o.queue, o.depth from :SCHEMA.queue_depth o union all select t.queue, t.depth
+        from :SCHEMA.tally t) q
+      group by q.queue) d
+    where d.depth < 0
+    limit 100;
+  return query
+    select 'the archive has a place for evicted jobs', p.queue, 'no partition for this month'
+    from :SCHEMA.archive_policy p
+    where not exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = :SCHEMA_LITERAL
+        and c.relname = 'job_archive_' || to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC',
+          'YYYYMM'))
+    limit 1;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
@@ -8846,6 +9623,24 @@ comment on view :SCHEMA.workers is 'Workers and their last heartbeat, for people
 
 select :SCHEMA.make_archive_months();
 
+create view :SCHEMA.queues as
+select n.queue, coalesce(d.depth, 0) + coalesce(t.depth, 0) as depth, q.max_unfinished_jobs as "limit",
+  coalesce(q.paused, false) as paused, coalesce(q.weight, 1) as weight, coalesce(q.history, 'failures') as history,
+  coalesce(q.failed_retention_ms, 604800000) * interval '1 millisecond' as failed_retention,
+  p.retention_ms * interval '1 millisecond' as archive_retention
+from (
+  select o.queue from :SCHEMA.queue o
+  union select o.queue from :SCHEMA.queue_depth o
+  union select o.queue from :SCHEMA.tally o) n
+left join :SCHEMA.queue q on q.queue = n.queue
+left join :SCHEMA.queue_depth d on d.queue = n.queue
+left join (select o.queue, sum(o.depth) as depth from :SCHEMA.tally o group by o.queue) t on t.queue = n.queue
+left join :SCHEMA.archive_policy p on p.queue = n.queue;
+comment on view :SCHEMA.queues is 'Queues with their unfinished jobs and settings, for people.';
+
 revoke all on all tables in schema :SCHEMA from public;
+
+-- The last step of every migration: functions that were made anew have lost their grants.
+select :SCHEMA.apply_grants();
 
 insert into :SCHEMA.schema_migration (version, name) values (1, 'foundation');

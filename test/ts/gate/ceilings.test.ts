@@ -1,0 +1,203 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { concurrently } from "../support/concurrently.js";
+import { testDatabase } from "../support/database.js";
+import { refusal } from "../support/refusal.js";
+import { gate, tally, type GateClaim } from "./support.js";
+
+const ceilings = suite("concurrency ceilings");
+const database = await testDatabase();
+const { query } = database;
+const { admit, enqueue, ack, moveClock, reset, one } = gate(database);
+ceilings.before.each(reset);
+ceilings.after(() => database.close());
+
+const limit = (queue: string, most: number, onSaturated = "queue", name = `limit of ${queue}`) =>
+  query("select :SCHEMA.upsert_concurrency_limit($1, $2, $3, $4)", [name, queue, most, onSaturated]);
+const states = async (queue: string) =>
+  tally(
+    (await query<{ state: string }>("select state from :SCHEMA.jobs where queue = $1", [queue])).map(
+      (row) => row.state,
+    ),
+  );
+
+ceilings("each partition runs as many as the ceiling says, and the rest waits", async () => {
+  await limit("q", 2);
+  for (const tenant of ["a", "b", "c"]) await enqueue(5, { queue: "q", partition_key: tenant });
+  await enqueue(5, { queue: "free" });
+  const first = await admit({ queues: ["q", "free"], capacity: 50 });
+  assert.equal(tally(first.claims.map((claim) => claim.partition_key)), { "": 5, a: 2, b: 2, c: 2 });
+  const second = await admit({ queues: ["q"], capacity: 50 });
+  assert.equal([second.claims.length, second.refused], [0, { concurrency_limit: 3 }]);
+  await ack(first.claims.filter((claim) => claim.partition_key === "b").slice(0, 1));
+  const third = await admit({ queues: ["q"], capacity: 50 });
+  assert.equal(tally(third.claims.map((claim) => claim.partition_key)), { b: 1 });
+});
+
+ceilings("every way out of running gives the place back", async () => {
+  await limit("q", 1);
+  await enqueue(9, { queue: "q", retention_ms: 60_000 });
+  const next = async (): Promise<GateClaim> => {
+    const { claims } = await admit({ queues: ["q"], leaseMs: 1000 });
+    assert.is(claims.length, 1, "the place was not free, or held more than one");
+    assert.is((await admit({ queues: ["q"] })).claims.length, 0, "the place was given twice");
+    return claims[0]!;
+  };
+  for (const outcome of ["success", "retry", "skip", "revoke", "undecodable"])
+    await ack([await next()], outcome);
+  await ack([await next()], "snooze", { delay_ms: 3_600_000 });
+  await query("select :SCHEMA.operator_cancel($1)", [(await next()).id]);
+  const lost = await next();
+  await moveClock(1001);
+  assert.is(
+    (await admit({ queues: ["q"] })).claims.length,
+    0,
+    "a dead holder keeps its place until it is reclaimed",
+  );
+  assert.is((await query("select * from :SCHEMA.reclaim_expired()")).length, 1);
+  assert.is(await ack([lost]), 1);
+  const released = await next();
+  await query("select :SCHEMA.release($1, $2, $3)", [released.id, released.lease_id, released.fence]);
+  await next();
+});
+
+ceilings("eight gates never exceed it, whatever holders do", async () => {
+  await limit("q", 3);
+  for (let tenant = 0; tenant < 5; tenant++) await enqueue(60, { queue: "q", partition_key: `t${tenant}` });
+  let most = 0;
+  let done = 0;
+  await concurrently(database, 8, async (client, index) => {
+    for (let round = 0; round < 60 && done < 300; round++) {
+      const { claims } = await admit({
+        client,
+        worker: `w${index}`,
+        queues: ["q"],
+        capacity: 1 + (round % 7),
+      });
+      const running = await client.query<{ most: number }>(
+        database.sql(
+          `select coalesce(max(n), 0)::integer as most from (
+             select count(*) as n from :SCHEMA.job where state = 'running' group by partition_key) r`,
+        ),
+      );
+      most = Math.max(most, running.rows[0]!.most);
+      for (const claim of claims) {
+        const outcome = ["success", "success", "rate_limited", "skip"][(round + index) % 4]!;
+        if ((await ack([claim], outcome)) === 0 && outcome !== "rate_limited") done += 1;
+      }
+    }
+  });
+  assert.ok(most > 0 && most <= 3, `${most} ran at once in one partition`);
+  assert.ok(done > 100, `only ${done} jobs were done`);
+});
+
+ceilings("discard archives and cancel_incoming cancels what comes to a full ceiling", async () => {
+  for (const [strategy, state] of [
+    ["discard", "archived"],
+    ["cancel_incoming", "cancelled"],
+  ] as const) {
+    await limit(strategy, 2, strategy);
+    await enqueue(5, { queue: strategy });
+    assert.is((await admit({ queues: [strategy], capacity: 5 })).claims.length, 2);
+    assert.equal(await states(strategy), { running: 2, [state]: 3 });
+    const [attempts] = await query("select sum(attempt) as n from :SCHEMA.job where queue = $1", [strategy]);
+    assert.is(Number(attempts!["n"]), 0, "attempt-neutral");
+  }
+});
+
+ceilings("cancel_running displaces as many of the oldest as it needs, and no more", async () => {
+  await limit("q", 3, "cancel_running");
+  await enqueue(2, { queue: "q" });
+  const old = await admit({ queues: ["q"] });
+  await moveClock(10);
+  const [young] = await enqueue(1, { queue: "q" });
+  const middle = await admit({ queues: ["q"] });
+  assert.equal(
+    middle.claims.map((claim) => claim.id),
+    [young],
+  );
+  await moveClock(10);
+  await enqueue(1, { queue: "q" });
+  const fresh = await admit({ queues: ["q"] });
+  assert.is(fresh.claims.length, 1);
+  assert.equal(await states("q"), { running: 3, cancelled: 1 });
+  assert.is(await ack([old.claims[0]!]), 1, "the oldest was displaced");
+  assert.is(await ack([old.claims[1]!]), 0, "the second oldest was not");
+  await enqueue(9, { queue: "q" });
+  assert.is(
+    (await admit({ queues: ["q"], capacity: 9 })).claims.length,
+    3,
+    "never more than the ceiling comes in",
+  );
+});
+
+ceilings("a ceiling counts what ran before it was set, and survives renewal", async () => {
+  await enqueue(6, { queue: "q", partition_key: "a" });
+  const before = await admit({ queues: ["q"], capacity: 4 });
+  assert.is(before.claims.length, 4);
+  await limit("q", 4);
+  assert.is((await admit({ queues: ["q"] })).claims.length, 0);
+  const held = before.claims.map(({ id, lease_id, fence }) => ({
+    job_id: id,
+    lease_id,
+    fence: Number(fence),
+  }));
+  assert.equal(await query("select :SCHEMA.renew($1, 60000)", [JSON.stringify(held)]), []);
+  assert.is((await admit({ queues: ["q"] })).claims.length, 0);
+  assert.is(await ack(before.claims.slice(0, 1)), 0);
+  assert.is((await admit({ queues: ["q"] })).claims.length, 1);
+  await query("select :SCHEMA.delete_concurrency_limit('limit of q')");
+  assert.is((await admit({ queues: ["q"] })).claims.length, 1);
+});
+
+ceilings("a full partition does not keep others from running", async () => {
+  await limit("q", 1);
+  await enqueue(3000, { queue: "q", partition_key: "full", priority: 9 });
+  assert.is((await admit({ queues: ["q"], capacity: 1 })).claims.length, 1);
+  await enqueue(1, { queue: "q", partition_key: "b" });
+  await enqueue(1, { queue: "q", partition_key: "d" });
+  const { claims } = await admit({ queues: ["q"], capacity: 2 });
+  assert.equal(tally(claims.map((claim) => claim.partition_key)), { b: 1, d: 1 });
+});
+
+ceilings("settings outside their bounds, and a second name for a queue, are refused", async () => {
+  await limit("q", 1);
+  for (const [values, field] of [
+    [["", "q", 1, "queue"], "name"],
+    [["x", "x".repeat(256), 1, "queue"], "queue"],
+    [["x", "other", 0, "queue"], "max_concurrent"],
+    [["x", "other", 1, "drop"], "on_saturated"],
+    [["x", "q", 1, "queue"], "queue"],
+  ] as const) {
+    const failed = await refusal(query("select :SCHEMA.upsert_concurrency_limit($1, $2, $3, $4)", values));
+    assert.equal([failed.code, failed.fields["field"]], ["HR007", field]);
+  }
+  assert.is((await refusal(query("select :SCHEMA.delete_concurrency_limit('nobody')"))).code, "HR006");
+  assert.is(await one<number>("select max_concurrent from :SCHEMA.concurrency_limits()"), 1);
+});
+
+ceilings("who waits at a ceiling is told so, and partitions shows who is held back", async () => {
+  await limit("q", 1);
+  const [first, second] = await enqueue(2, { queue: "q", partition_key: "a" });
+  await admit({ queues: ["q"] });
+  const [running] = await query("select * from :SCHEMA.explain_admission($1)", [first]);
+  assert.is(running!["reason"], "running");
+  const [waiting] = await query("select * from :SCHEMA.explain_admission($1)", [second]);
+  assert.equal(
+    [waiting!["admissible"], waiting!["reason"], waiting!["position_in_line"]],
+    [false, "concurrency_limit", 1],
+  );
+  assert.equal(waiting!["detail"], {
+    limit: "limit of q",
+    max_concurrent: 1,
+    on_saturated: "queue",
+    running: 1,
+  });
+  const [partition] = await query("select * from :SCHEMA.partitions('q')");
+  assert.equal(
+    [partition!["partition_key"], partition!["waiting"], partition!["running"], partition!["held_back"]],
+    ["a", "1", "1", "concurrency_limit"],
+  );
+});
+
+ceilings.run();
