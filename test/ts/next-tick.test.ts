@@ -191,7 +191,7 @@ nextTick("agrees with croner about random specs, zones and instants", async () =
     }),
   );
   const cases: { spec: string; plain: string; clock: Clock; after: number }[] = [];
-  for (let index = 0; index < 4000; index++) {
+  for (let index = 0; index < 3000; index++) {
     const clock = clocks[random(clocks.length)]!;
     const withSeconds = random(3) === 0;
     const fields = [
@@ -234,7 +234,7 @@ nextTick("agrees with croner about random specs, zones and instants", async () =
     .filter(({ expected, found: tick }) => expected !== tick)
     .map((one) => `${one.spec} (${one.plain}) after ${one.after}: ${one.found}, not ${one.expected}`);
   assert.equal(wrong.slice(0, 10), []);
-  assert.ok(possible.length > 3500);
+  assert.ok(possible.length > 2500);
   for (const spec of impossible) {
     await database.query("select :SCHEMA.next_tick($1, 0)", [spec]).then(
       () => assert.unreachable(`${spec} never fires by croner`),
@@ -258,7 +258,7 @@ nextTick("is later than its start and rises with it, around every change of cloc
          from generate_series(1767225600, 1861919999, 86400) d
          where :SCHEMA.zone_offset($1, d) <> :SCHEMA.zone_offset($1, d + 86400)
        ), starts as (
-         select c.at_s * 1000 + k * 600000 as after_ms from changes c, generate_series(-18, 18, 3) k
+         select c.at_s * 1000 + k * 600000 as after_ms from changes c, unnest(array[-18, -6, -3, 0, 3, 6, 18]) k
          union all select 1780000000000 + k * 600000 from generate_series(0, 12) k
        ), found as (
          select s.spec, t.after_ms, :SCHEMA.next_tick('CRON_TZ=' || $1 || ' ' || s.spec, t.after_ms) as tick_ms
