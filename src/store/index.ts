@@ -3,5 +3,8 @@ export { PgTx } from "./transaction.js";
 export { StoreError, type StoreErrorCode, type StoreErrorFields } from "./errors.js";
 export { fingerprint } from "./fingerprint.js";
 export { supportedSchema } from "./version.js";
+export type { Notifying } from "./listen.js";
+export type { ListenTiming } from "./listener.js";
+export type * from "./capabilities.js";
 export type { Queryable, Tx } from "./caller.js";
 export type * from "./types.js";

@@ -9,13 +9,19 @@
 import pg from "pg";
 import type { Pool, PoolConfig } from "pg";
 import { AdmitRoom } from "./admit.js";
+import { CapabilityRoom } from "./capabilities.js";
+import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { toCheckoutError } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
 import { ScheduleRoom } from "./schedule.js";
+import { ListenRoom } from "./listen.js";
+import { OperationsRoom } from "./operations.js";
+import { PolicyRoom } from "./policy.js";
 import { SettleRoom } from "./settle.js";
+import { StatisticsRoom } from "./statistics.js";
 import { SweepRoom } from "./sweep.js";
 import { TransactionRoom } from "./transaction.js";
 import { VersionRoom } from "./version.js";
@@ -25,6 +31,8 @@ export type PgStoreOptions = CoreOptions;
 export interface ConnectOptions extends PgStoreOptions {
   /** Connections of the pool. @defaultValue 10 */
   readonly maxSize?: number;
+  /** Whether to open one more connection, for wake-ups; it can't go through a pooler in transaction mode. @defaultValue false */
+  readonly listen?: boolean;
 }
 
 /** Jobs in a PostgreSQL schema. Every method throws nothing but StoreError. */
@@ -48,7 +56,7 @@ export class PgStore extends StoreCore {
    * @throws StoreError `unavailable` where there is no server, `not_found` where nothing is installed.
    */
   static async connect(url?: string, options: ConnectOptions = {}): Promise<PgStore> {
-    const { maxSize = 10, ...rest } = options;
+    const { maxSize = 10, listen = false, ...rest } = options;
     const config: PoolConfig = {
       max: maxSize,
       keepAlive: true,
@@ -65,6 +73,7 @@ export class PgStore extends StoreCore {
     try {
       const store = new PgStore(pool, rest);
       store.#owned = pool;
+      if (listen) store.withListen(url ?? {});
       await store.checkSchema();
       return store;
     } catch (error) {
@@ -75,6 +84,7 @@ export class PgStore extends StoreCore {
 
   /** Ends what the store has opened itself. Calls that are still running end first. */
   async close(): Promise<void> {
+    await this.stopListening();
     const pool = this.#owned;
     this.#owned = undefined;
     await pool?.end();
@@ -88,8 +98,14 @@ const rooms = [
   TransactionRoom,
   SweepRoom,
   InspectRoom,
+  StatisticsRoom,
+  ArchiveRoom,
+  PolicyRoom,
   ControlRoom,
   ScheduleRoom,
+  ListenRoom,
+  CapabilityRoom,
+  OperationsRoom,
   VersionRoom,
 ] as const;
 
@@ -102,8 +118,14 @@ export interface PgStore
     TransactionRoom,
     SweepRoom,
     InspectRoom,
+    StatisticsRoom,
+    ArchiveRoom,
+    PolicyRoom,
     ControlRoom,
     ScheduleRoom,
+    ListenRoom,
+    CapabilityRoom,
+    OperationsRoom,
     VersionRoom {}
 
 for (const room of rooms) {

@@ -19,7 +19,7 @@ methods("a job runs from end to end", async () => {
   const [claim] = claims;
   assert.ok(claim);
   assert.is(claim.id, job?.id);
-  assert.type(claim.fence, "bigint");
+  assert.is(typeof claim.fence, "bigint");
   assert.is(claim.payload.toString(), '{"to":"ada"}');
   assert.equal(await store.renew([claim], 30_000), []);
   assert.is(await store.ack(claim, "success"), "completed");

@@ -25,6 +25,8 @@ export interface Proxy {
 export async function startProxy(targetUrl: string): Promise<Proxy> {
   const target = new URL(targetUrl);
   const pairs = new Set<readonly [Socket, Socket]>();
+  /** Their other end went while nothing passed; they learn of it afterwards. */
+  const widowed = new Set<Socket>();
   let silent = false;
   let deaf = false;
   let delayMs = 0;
@@ -39,8 +41,10 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
       socket.on("error", () => undefined);
       socket.on("close", () => {
         pairs.delete(pair);
-        // While nothing passes, the other end must not learn of it.
-        if (!silent) pair.forEach((one) => one.destroy());
+        widowed.delete(socket);
+        const other = socket === near ? far : near;
+        if (!silent) other.destroy();
+        else if (!other.destroyed) widowed.add(other);
       });
     }
   });
@@ -85,11 +89,15 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
       if (on) await stopListening();
       else if (!server.listening) await listen(port);
     },
-    blackhole: (on) => void (silent = on),
+    blackhole(on) {
+      silent = on;
+      if (!on) for (const socket of widowed) socket.destroy();
+    },
     swallowReplies: (on) => void (deaf = on),
     delay: (milliseconds) => void (delayMs = milliseconds),
     async close() {
       silent = false;
+      for (const socket of widowed) socket.destroy();
       await stopListening();
     },
   };

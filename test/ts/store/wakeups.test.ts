@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { PgStore } from "../../../src/index.js";
+import { migrate } from "../../../src/migrate/index.js";
+import { privateServer, testDatabase } from "../support/database.js";
+import { startProxy } from "../support/proxy.js";
+import { storeError } from "../support/store-error.js";
+
+const wakeups = suite("wake-ups");
+const database = await testDatabase();
+
+wakeups.after(() => database.close());
+
+const quick = { heartbeatMs: 400, answerMs: 300, minRetryMs: 50, maxRetryMs: 200 };
+const opened: PgStore[] = [];
+
+/** A store that listens, closed after the test. */
+async function listening(url = database.url, schema = database.schema): Promise<PgStore> {
+  const store = await PgStore.connect(url, { schema, maxSize: 2, callTimeoutMs: 5_000 });
+  opened.push(store.withListen(url, quick));
+  return store;
+}
+
+wakeups.after.each(async () => {
+  // Whom a test declared asleep is so for a minute.
+  await database.query("delete from :SCHEMA.sleeper");
+  await Promise.all(opened.splice(0).map((store) => store.close()));
+});
+
+/** The first wait opens the connection, and says "poll now" when it stands. */
+async function ready(store: PgStore): Promise<void> {
+  assert.is(await store.waitWakeup([], 10_000), "");
+}
+
+async function listeners(name = database.name): Promise<number> {
+  const rows = await database.query<{ n: string }>(
+    "select count(*) as n from pg_stat_activity where datname = $1 and application_name = 'headrace listen'",
+    [name],
+  );
+  return Number(rows[0]?.n);
+}
+
+async function eventually(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  timeoutMs = 15_000,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await sleep(20);
+  }
+}
+
+wakeups("a new job wakes whoever waits for its queue, and nobody else", async () => {
+  const store = await listening();
+  await ready(store);
+  assert.is(store.notifying?.listening, true);
+  await store.declareSleep("w", ["a", "b"], 60_000);
+  const other = store.waitWakeup(["c"], 300);
+  const waiting = store.waitWakeup(["a", "b"], 10_000);
+  const any = store.waitWakeup([], 10_000);
+  await store.enqueue([{ kind: "task", queue: "b" }]);
+  assert.is(await waiting, "b");
+  assert.is(await any, "b");
+  assert.is(await other, null);
+});
+
+wakeups("what came between two waits is not lost", async () => {
+  const store = await listening();
+  await ready(store);
+  await store.declareSleep("w", [], 60_000);
+  await store.enqueue([{ kind: "task", queue: "between" }]);
+  await sleep(200);
+  assert.is(await store.waitWakeup(["elsewhere"], 1), null);
+  assert.is(await store.waitWakeup(["between"], 10_000), "between");
+});
+
+wakeups("nobody asleep: nothing is sent", async () => {
+  const store = await listening();
+  await ready(store);
+  await store.enqueue([{ kind: "task", queue: "unwatched" }]);
+  assert.is(await store.waitWakeup(["unwatched"], 300), null);
+});
+
+wakeups("a payload that is not ours is a queue that nobody knows, and an empty one means poll", async () => {
+  const store = await listening();
+  await ready(store);
+  const [{ channel }] = (await database.query<{ channel: string }>("select :SCHEMA.channel()")) as [
+    { channel: string },
+  ];
+  const waiting = store.waitWakeup(["mine"], 10_000);
+  await database.query("select pg_notify($1, '{not json')", [channel]);
+  await database.query("select pg_notify($1, '')", [channel]);
+  assert.is(await waiting, "");
+});
+
+wakeups("an abort and a close end a wait", async () => {
+  const store = await listening();
+  await ready(store);
+  const abort = new AbortController();
+  const first = store.waitWakeup(["a"], 60_000, abort.signal);
+  const second = store.waitWakeup(["a"], 60_000);
+  abort.abort();
+  assert.is(await first, null);
+  await store.close();
+  assert.is(await second, null);
+  assert.is(store.notifying?.listening, false);
+  await eventually("no backend is left", async () => (await listeners()) === 0);
+});
+
+wakeups("without a listening connection there are none, and it says so", async () => {
+  const store = new PgStore(database.pool, { schema: database.schema });
+  assert.is(store.notifying, undefined);
+  assert.not(store.caps.has("notifying"));
+  assert.equal((await storeError(store.waitWakeup([], 1))).fields["field"], "listen");
+  assert.ok((await listening()).caps.has("notifying"));
+  assert.throws(() => opened[0]?.withListen(database.url), /is set already/);
+});
+
+wakeups("the session is restored after each loss, with one backend and a poll", async () => {
+  const store = await listening();
+  await ready(store);
+  for (let round = 0; round < 5; round++) {
+    const waiting = store.waitWakeup(["a"], 15_000);
+    await database.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'headrace listen'",
+      [database.name],
+    );
+    assert.is(await waiting, "");
+    await eventually("one backend listens", async () => (await listeners()) === 1);
+    await store.declareSleep("w", [], 60_000);
+    const next = store.waitWakeup(["a"], 15_000);
+    await store.enqueue([{ kind: "task", queue: "a" }]);
+    assert.is(await next, "a");
+  }
+  await store.close();
+  await eventually("no backend is left", async () => (await listeners()) === 0);
+});
+
+wakeups("the session never holds a transaction, and listens to the channel", async () => {
+  const store = await listening();
+  await ready(store);
+  for (let round = 0; round < 20; round++) {
+    const [row] = await database.query(
+      `select state, xact_start, query from pg_stat_activity where datname = $1 and application_name = 'headrace listen'`,
+      [database.name],
+    );
+    assert.is(row?.["state"], "idle");
+    assert.is(row?.["xact_start"], null);
+    await sleep(20);
+  }
+});
+
+wakeups("a half-open connection is noticed and replaced", async () => {
+  const proxy = await startProxy(database.url);
+  try {
+    const store = await PgStore.connect(database.url, { schema: database.schema, maxSize: 2 });
+    opened.push(store.withListen(proxy.url, quick));
+    await ready(store);
+    proxy.blackhole(true);
+    await eventually("the loss is noticed", () => store.notifying?.listening === false);
+    assert.instance(store.notifying?.lastError, Error);
+    const waiting = store.waitWakeup(["a"], 15_000);
+    proxy.blackhole(false);
+    assert.is(await waiting, "");
+  } finally {
+    await proxy.close();
+  }
+});
+
+wakeups("closing while the server is away leaves nothing behind", async () => {
+  const proxy = await startProxy(database.url);
+  try {
+    const store = await PgStore.connect(database.url, { schema: database.schema, maxSize: 2 });
+    opened.push(store.withListen(proxy.url, quick));
+    await ready(store);
+    await proxy.refuse(true);
+    await eventually("the loss is noticed", () => store.notifying?.listening === false);
+    await store.close();
+    await proxy.refuse(false);
+    await sleep(500);
+    assert.is(proxy.connections, 0);
+  } finally {
+    await proxy.close();
+  }
+});
+
+wakeups("a server that restarts is listened to again", async () => {
+  const { server, database: own, close } = await privateServer({ poolSize: 3 });
+  try {
+    const store = await PgStore.connect(own.url, { schema: own.schema, maxSize: 2, callTimeoutMs: 5_000 });
+    opened.push(store.withListen(own.url, quick));
+    await ready(store);
+    for (const mode of ["immediate", "fast", "kill"] as const) {
+      await server.stop(mode);
+      await eventually("the loss is noticed", () => store.notifying?.listening === false);
+      assert.is(await store.waitWakeup(["a"], 300), null);
+      await server.start();
+      assert.is(await store.waitWakeup(["a"], 15_000), "");
+      await store.declareSleep("w", [], 60_000);
+      const woken = store.waitWakeup(["a"], 15_000);
+      await store.enqueue([{ kind: "task", queue: "a" }]);
+      assert.is(await woken, "a");
+      const [row] = await own.query<{ n: string }>(
+        "select count(*) as n from pg_stat_activity where application_name = 'headrace listen'",
+      );
+      assert.is(Number(row?.n), 1);
+    }
+    await store.close();
+  } finally {
+    await close();
+  }
+});
+
+wakeups("installs in one database don't hear each other, whatever their names are", async () => {
+  const long = "é".repeat(31);
+  const schemas = ["Jobs", "jobs", `my-jobs:"x"`, `${long}a`, `${long}b`];
+  for (const schema of schemas) await migrate({ pool: database.pool, schema });
+  const stores = await Promise.all(schemas.map((schema) => listening(database.url, schema)));
+  await Promise.all(stores.map(ready));
+  for (const [at, store] of stores.entries()) {
+    await store.declareSleep("w", [], 60_000);
+    const waits = stores.map((one, other) => one.waitWakeup([], other === at ? 10_000 : 300));
+    await store.enqueue([{ kind: "task", queue: `only ${at}` }]);
+    const expected = stores.map((_, other) => (other === at ? `only ${at}` : null));
+    assert.equal(await Promise.all(waits), expected);
+  }
+});
+
+wakeups("hundreds of queues with long names wake their waiters in one batch", async () => {
+  const store = await listening();
+  await ready(store);
+  const queues = Array.from({ length: 300 }, (_, at) => `${at}-${"🦉".repeat(62)}`);
+  await store.declareSleep("w", queues, 60_000);
+  const waits = queues.map((queue) => store.waitWakeup([queue], 15_000));
+  await store.enqueue(
+    Array.from({ length: 1000 }, (_, at) => ({
+      kind: "task",
+      queue: queues[at % 300]!,
+      payload: "x".repeat(1000),
+    })),
+  );
+  assert.equal(await Promise.all(waits), queues);
+});
+
+wakeups.run();
