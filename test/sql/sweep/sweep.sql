@@ -219,17 +219,19 @@ begin
   assert (select array_agg(duty) from :SCHEMA.run_duties('h2', array['janitor'])) = array['janitor'];
   assert not exists (select from :SCHEMA.run_duties('h1', array['janitor']));
 
-  alter function :SCHEMA.promote_due(integer) rename to away;
-  select * into v_duty from :SCHEMA.run_duties('h2', array['promote_due']);
+  create function public.fail() returns trigger language plpgsql as 'begin raise exception ''planted''; end';
+  create trigger planted before insert on :SCHEMA.queue_minute for each row execute function public.fail();
+  perform pg_temp.put('{"queue": "counted"}');
+  select * into v_duty from :SCHEMA.run_duties('h2', array['roll_up_tallies']);
   assert v_duty.error is not null and v_duty.did = 0, to_jsonb(v_duty);
-  assert (select (failures, holder) = (1, 'h2') and last_error like '42883 %' from :SCHEMA.duty where name = 'promote_due');
+  assert (select (failures, holder) = (1, 'h2') and last_error like 'P0001 %' from :SCHEMA.duty where name = 'roll_up_tallies');
   assert (select count(*) from :SCHEMA.run_duties('h2')) = cardinality(:SCHEMA.duty_names()) - 1, 'it waits, the others do not';
   perform pg_temp.later(1001);
-  assert (select array_agg(duty) from :SCHEMA.run_duties('h2') where error is not null) = array['promote_due'];
-  alter function :SCHEMA.away(integer) rename to promote_due;
+  assert (select array_agg(duty) from :SCHEMA.run_duties('h2') where error is not null) = array['roll_up_tallies'];
+  drop trigger planted on :SCHEMA.queue_minute;
   perform pg_temp.later(2001);
   assert (select count(*) from :SCHEMA.run_duties('h2') where error is not null) = 0;
-  assert (select (failures, last_error is null, retry_at_ms) = (0, true, 0) from :SCHEMA.duty where name = 'promote_due');
+  assert (select (failures, last_error is null, retry_at_ms) = (0, true, 0) from :SCHEMA.duty where name = 'roll_up_tallies');
 
   assert pg_temp.refusal($q$select from :SCHEMA.run_duties('h', array['sweep'])$q$) ->> 'field' = 'duties';
   assert pg_temp.refusal($q$select from :SCHEMA.run_duties('h', array[null])$q$) ->> 'field' = 'duties';
