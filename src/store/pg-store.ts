@@ -13,7 +13,7 @@ import { CapabilityRoom } from "./capabilities.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
-import { toCheckoutError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
 import { ListenRoom } from "./listen.js";
 import { SettleRoom } from "./settle.js";
@@ -59,12 +59,18 @@ export class PgStore extends StoreCore {
       fallback_application_name: "headrace",
     };
     if (url !== undefined) config.connectionString = url;
-    let pool: Pool;
     try {
-      pool = new pg.Pool(config);
+      // Reads the address, and connects to nothing yet.
+      void new pg.Client(config);
     } catch (error) {
-      throw toCheckoutError(error);
+      throw invalid(
+        "url",
+        `is none: ${error instanceof Error ? error.message : String(error)}`,
+        "postgresql://…",
+        error,
+      );
     }
+    const pool = new pg.Pool(config);
     try {
       const store = new PgStore(pool, rest);
       store.#owned = pool;
