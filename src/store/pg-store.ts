@@ -10,13 +10,17 @@ import pg from "pg";
 import type { Pool, PoolConfig } from "pg";
 import { AdmitRoom } from "./admit.js";
 import { CapabilityRoom } from "./capabilities.js";
+import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
 import { ListenRoom } from "./listen.js";
+import { OperationsRoom } from "./operations.js";
+import { PolicyRoom } from "./policy.js";
 import { SettleRoom } from "./settle.js";
+import { StatisticsRoom } from "./statistics.js";
 import { SweepRoom } from "./sweep.js";
 import { TransactionRoom } from "./transaction.js";
 import { VersionRoom } from "./version.js";
@@ -99,9 +103,13 @@ const rooms = [
   TransactionRoom,
   SweepRoom,
   InspectRoom,
+  StatisticsRoom,
+  ArchiveRoom,
+  PolicyRoom,
   ControlRoom,
   ListenRoom,
   CapabilityRoom,
+  OperationsRoom,
   VersionRoom,
 ] as const;
 
@@ -114,9 +122,13 @@ export interface PgStore
     TransactionRoom,
     SweepRoom,
     InspectRoom,
+    StatisticsRoom,
+    ArchiveRoom,
+    PolicyRoom,
     ControlRoom,
     ListenRoom,
     CapabilityRoom,
+    OperationsRoom,
     VersionRoom {}
 
 for (const room of rooms) {

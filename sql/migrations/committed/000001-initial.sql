@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e79341342567550deede14cf64974ac27f255bbf
+--! Hash: sha1:f1cbd55fecc3c17dcb20422967fc516e2356449b
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -331,6 +331,7 @@ create table :SCHEMA.lane (
   moved_at_ms bigint not null default 0,
   served_at_ms bigint not null default 0,
   dying boolean not null default false,
+  mark_stamp xid8,
   retire_stamp xid8,
   checked_at_ms bigint not null default 0
 ) with (fillfactor = 50);
@@ -1377,6 +1378,32 @@ $$;
 comment on function :SCHEMA.raise_rejected is 'Raises HR005 lease_rejected for a job.';
 revoke all on function :SCHEMA.raise_rejected from public;
 --! EndIncluded internal/raise_rejected.sql
+
+--! Included internal/fresh_stamp.sql
+create or replace function :SCHEMA.fresh_stamp()
+returns xid8
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- The xmax of a snapshot is only one beyond the youngest transaction that has ended; one that is younger and still open
+  -- would not be waited for. So a transaction younger than all takes its number here, and ends.
+  begin
+    perform pg_logical_emit_message(true, 'headrace', '');
+    perform :SCHEMA.raise_error('HR000', 'a number was taken');
+  exception when sqlstate 'HR000' then
+    null;
+  end;
+  return pg_snapshot_xmax(pg_current_snapshot());
+end;
+$$;
+comment on function :SCHEMA.fresh_stamp is
+  'A number beyond those of all transactions that have begun to write: once the oldest that is open has reached it, they have '
+  'ended.';
+revoke all on function :SCHEMA.fresh_stamp from public;
+--! EndIncluded internal/fresh_stamp.sql
 --! Included internal/sum_counts.sql
 create or replace function :SCHEMA.sum_counts(counts jsonb)
 returns jsonb
@@ -2338,7 +2365,9 @@ begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
   -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that it puts before
   -- it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
-  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp then
+  -- In a snapshot that does not move on, nothing of this can be told.
+  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp
+    or current_setting('transaction_isolation') <> 'read committed' then
     return;
   end if;
 
@@ -2376,7 +2405,7 @@ begin
     mid_key = v_lane.tip_key,
     tip_ms = case when (last_ms, last_key) > (l.tip_ms, l.tip_key) then last_ms else l.tip_ms end,
     tip_key = case when (last_ms, last_key) > (l.tip_ms, l.tip_key) then last_key else l.tip_key end,
-    stamp = pg_snapshot_xmax(pg_current_snapshot()),
+    stamp = :SCHEMA.fresh_stamp(),
     moved_at_ms = advance_lane.at_ms
   where l.no = v_lane.no;
 end;
@@ -2918,15 +2947,14 @@ begin
   return case
     when class.paused or class.limit_per_window = 0 then null
     else greatest(class.deferred_until_ms,
-      greatest(class.refilled_at_ms, at_ms - greatest(0, at_ms - class.refilled_at_ms))
-      + ceil(greatest(0, least(tokens, class.burst) * class.window_ms - class.level) / class.limit_per_window)::bigint,
+      class.refilled_at_ms + ceil(greatest(0, tokens * class.window_ms - class.level) / class.limit_per_window)::bigint,
       at_ms)
   end;
 end;
 $$;
 comment on function :SCHEMA.class_ready_ms is
-  'When a rate class will have this many tokens (its burst, where they are more), if nobody takes any, in ms; null while it is '
-  'paused or closed.';
+  'When this many tokens of a rate class will have come in, counting those that are there, in ms; null while it is paused or '
+  'closed.';
 revoke all on function :SCHEMA.class_ready_ms from public;
 --! EndIncluded admit/class_ready_ms.sql
 --! Included admit/class_tokens.sql
@@ -6223,42 +6251,52 @@ set jit = off
 as $$
 declare
   v_lane :SCHEMA.lane;
-  v_settled boolean;
+  v_oldest xid8;
+  v_returns bigint[];
+  v_return_ms bigint;
   v_empty boolean;
+  v_mark xid8;
+  v_retire xid8;
 begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
-  if not found then
+  if not found or current_setting('transaction_isolation') <> 'read committed' then
     return false;
   end if;
   -- Asked first: what the statements behind it see of the transactions that had ended is then complete.
-  v_settled := pg_snapshot_xmin(pg_current_snapshot()) >= v_lane.retire_stamp;
+  v_oldest := pg_snapshot_xmin(pg_current_snapshot());
+  select array_agg(r.no), min(r.at_ms) into v_returns, v_return_ms
+  from :SCHEMA.lane_return r
+  where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+    and r.class_key = v_lane.class_key and r.priority = v_lane.priority;
   v_empty := not exists (
-      select from :SCHEMA.job j
-      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
-        and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
-    and not exists (
-      select from :SCHEMA.lane_return r
-      where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
-        and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
+    select from :SCHEMA.job j
+    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
+      and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+      and (j.scheduled_at_ms, j.key) >= (least(v_return_ms, v_lane.from_ms),
+        case when v_return_ms <= v_lane.from_ms then -1 else v_lane.from_key end));
   if exists (
     select from :SCHEMA.lane o
     where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key and o.sticky_worker = v_lane.sticky_worker
       and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
-    or v_empty and v_lane.dying and v_settled
+    or v_empty and v_lane.dying and v_oldest >= v_lane.retire_stamp
   then
     delete from :SCHEMA.lane l where l.no = v_lane.no;
     return true;
   end if;
   -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
-  -- empty line stays empty: mark it, stamp it at the next visit, remove it at a later one.
-  if not (v_empty and v_lane.dying and v_lane.retire_stamp is not null) then
-    update :SCHEMA.lane l
-    set dying = v_empty,
-      retire_stamp = case when v_empty and v_lane.dying then pg_snapshot_xmax(pg_current_snapshot()) end,
-      checked_at_ms = retire_lane.at_ms
-    where l.no = v_lane.no;
+  -- empty line stays empty: mark it, stamp it once the mark is there to be seen, remove it once all older ones have ended.
+  if v_empty then
+    delete from :SCHEMA.lane_return r where r.no = any (v_returns);
+    v_mark := coalesce(v_lane.mark_stamp, :SCHEMA.fresh_stamp());
+    if v_oldest >= v_lane.mark_stamp then
+      v_retire := coalesce(v_lane.retire_stamp, :SCHEMA.fresh_stamp());
+    end if;
   end if;
+  update :SCHEMA.lane l
+  set dying = v_empty, mark_stamp = v_mark, retire_stamp = v_retire, checked_at_ms = retire_lane.at_ms
+  where l.no = v_lane.no
+    and (l.mark_stamp is distinct from v_mark or l.retire_stamp is distinct from v_retire
+      or l.checked_at_ms < retire_lane.at_ms - 600000);
   return false;
 end;
 $$;
@@ -9553,7 +9591,8 @@ begin
       select c.name, round(c.tokens, 3) as tokens, c.ready_ms into v_class
       from (
         select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
-          :SCHEMA.class_ready_ms(r, position_in_line * v_job.weight, v_now) as ready_ms
+          :SCHEMA.class_ready_ms(
+            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst), v_now) as ready_ms
         from :SCHEMA.rate_class r
         where r.name = any (v_job.rate_classes)
           and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c
