@@ -98,7 +98,10 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
     ["-D", data, "-U", "postgres", "-A", "password", "--pwfile", join(folder, "password"), "--locale=C",
       "--encoding=UTF8", "--no-sync", "--no-instructions"],
     { ...serverUser, cwd: folder, env: environment },
-  );
+  ).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true });
+    throw error;
+  });
 
   const settings = { ...testSettings, ...options.settings };
   const argumentsFor = (port: number): string[] => [
