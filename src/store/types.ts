@@ -170,6 +170,25 @@ export interface JobResult {
   readonly bytes: Uint8Array;
 }
 
+/** An output as it is stored. */
+export interface JobOutput {
+  readonly schemaVersion: number;
+  readonly bytes: Uint8Array;
+  /** Of the attempt that wrote it. */
+  readonly fence: bigint;
+  readonly atMs: number;
+}
+
+/** Progress as it is stored. */
+export interface JobProgress {
+  readonly current: number;
+  readonly total: number;
+  readonly message: string | null;
+  /** Of the attempt that reported it. */
+  readonly fence: bigint;
+  readonly atMs: number;
+}
+
 /** How far a job has come; the object keys are those that `checkpoint` in SQL names. */
 export interface Checkpoint {
   readonly completed?: readonly string[];
@@ -205,8 +224,9 @@ export interface JobSummary {
   readonly retentionMs: number | null;
   readonly fence: bigint;
   readonly leaseId: string | null;
-  readonly expiresAtMs: number | null;
-  readonly worker: string | null;
+  readonly leaseExpiresAtMs: number | null;
+  /** The worker that runs it. */
+  readonly claimedBy: string | null;
   readonly stickyWorker: string | null;
   readonly periodicScheduleId: string | null;
   readonly periodicTickMs: number | null;
@@ -237,7 +257,7 @@ export interface JobFilter {
 
 export interface JobPage {
   readonly jobs: readonly JobSummary[];
-  /** For the next page; null on the last. */
+  /** For the next page, also where this one is short; null on the last. */
   readonly nextCursor: string | null;
 }
 
@@ -316,4 +336,134 @@ export interface BrokenInvariant {
   readonly invariant: string;
   readonly subject: string;
   readonly detail: string;
+}
+
+/** A checkpoint as SQL keeps it. */
+export interface StoredCheckpoint {
+  readonly checkpoint: Readonly<Record<string, unknown>> & {
+    readonly completed?: readonly string[];
+    readonly in_progress?: string | null;
+    readonly crashes?: Readonly<Record<string, number>>;
+  };
+  readonly cursor: Buffer | null;
+}
+
+/** What a role may be given; see docs/operations.md. */
+export type AccessDuty = "producer" | "worker" | "scheduler" | "operator" | "reader" | "reader_payload";
+
+export type HistoryPolicy = "failures" | "all" | "none";
+
+export type OperationAction = "retry" | "cancel" | "promote" | "delete";
+
+/** Something that is done to many jobs. */
+export interface Operation {
+  readonly id: string;
+  readonly action: OperationAction | "delete_queue";
+  /** As SQL has it: names in snake_case. */
+  readonly selector: Readonly<Record<string, unknown>>;
+  readonly status: "pending" | "running" | "completed" | "failed";
+  readonly dryRun: boolean;
+  /** How many jobs matched when it was created. */
+  readonly estimated: number;
+  /** There were more, or too many to look at. */
+  readonly estimateCapped: boolean;
+  readonly affected: number;
+  /** Matched but could not be moved. */
+  readonly skipped: number;
+  /** Why, and how many each: `duplicate` where another job has the unique key. */
+  readonly skippedFor: Readonly<Record<string, number>>;
+  readonly error: string | null;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly finishedAtMs: number | null;
+}
+
+export interface QueueStats {
+  readonly queue: string;
+  /** Unfinished jobs, exactly. */
+  readonly depth: number;
+  readonly maxUnfinishedJobs: number | null;
+  readonly paused: boolean;
+  readonly weight: number;
+  /** Counted up to a cap. */
+  readonly byState: Readonly<Partial<Record<JobState, number>>>;
+  /** A cap was reached. */
+  readonly approximate: boolean;
+  /** Jobs per second over the last one to two minutes. */
+  readonly arrivalPerS: number;
+  readonly drainPerS: number;
+  /** Null while it does not shrink. */
+  readonly timeToDrainMs: number | null;
+  /** How long the job that could run has waited longest; null where none could. */
+  readonly oldestAvailableMs: number | null;
+  /** Partitions with at most 10 jobs in line; null where there are too many partitions to tell. */
+  readonly quietPartitions: number | null;
+  /** The same wait, of those only. */
+  readonly quietOldestMs: number | null;
+  /** An estimate from the last sample. */
+  readonly memoryBytes: number | null;
+  readonly sampledJobs: number | null;
+  readonly sampledAtMs: number | null;
+}
+
+export interface HistoryBucket {
+  readonly bucketStartMs: number;
+  readonly arrived: number;
+  readonly completed: number;
+  /** Attempts. */
+  readonly failed: number;
+  /** Jobs that left the unfinished ones, less those that came back. */
+  readonly drained: number;
+  /** What the gate held back, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface IndexHealth {
+  readonly name: string;
+  readonly tableName: string;
+  readonly bytes: number;
+  readonly scans: number;
+  readonly liveRows: number;
+  readonly deadRows: number;
+  readonly valid: boolean;
+  /** What a cancelled rebuild left behind. */
+  readonly leftover: boolean;
+}
+
+export interface ArchiveFilter {
+  readonly queue?: string | undefined;
+  /** YYYY-MM, in UTC. */
+  readonly month?: string | undefined;
+}
+
+/** A job in the archive. */
+export interface ArchivedJob {
+  readonly id: string;
+  readonly kind: string;
+  readonly queue: string;
+  readonly partitionKey: string;
+  readonly state: JobState;
+  readonly fingerprint: string;
+  readonly attempt: number;
+  readonly crashAttempt: number;
+  readonly enqueuedAtMs: number;
+  readonly finalizedAtMs: number;
+  readonly evictedAtMs: number;
+  /** Until then it is kept. */
+  readonly expiresAtMs: number;
+  readonly tags: readonly string[] | null;
+  /** Its history, keys in snake_case. */
+  readonly attempts: readonly Readonly<Record<string, unknown>>[] | null;
+  readonly payloadBytes: number;
+}
+
+export interface ArchivePage {
+  readonly jobs: readonly ArchivedJob[];
+  readonly nextCursor: string | null;
 }
