@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:3385972a815b5c2b229ff180f9245224f2a15f17
+--! Hash: sha1:33289aae5882e4e83dc414760e6a6fd47602d86c
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4495,26 +4495,25 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_from_month integer := extract(year from from_day)::integer * 12 + extract(month
-    from from_day)::integer - 1;
+  v_from_month integer := extract(year from from_day) * 12 + extract(month from from_day) - 1;
   v_first date;
-  v_day date;
+  v_days integer;
+  v_weekday integer;
 begin
   -- The longest way is from one leap day to the next around 2100: eight years.
   for v_month in v_from_month..v_from_month + 108 loop
     continue when v_month % 12 + 1 <> all (rule.months);
     v_first := make_date(v_month / 12, v_month % 12 + 1, 1);
-    select min(d.day) into v_day
-    from (
-      select v_first + n as day, n + 1 as day_of_month
-      from generate_series(0, make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first - 1) n) d
-    where d.day >= from_day
-      and (rule.days is null and rule.weekdays is null
-        or d.day_of_month = any (rule.days)
-        or (d.day - date '1970-01-04') % 7 = any (rule.weekdays));
-    if v_day is not null then
-      return v_day;
-    end if;
+    v_days := make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first;
+    -- That was a Sunday before all of them.
+    v_weekday := (v_first - date '1899-12-31') % 7;
+    for v_day in greatest(0, from_day - v_first)..v_days - 1 loop
+      if rule.days is null and rule.weekdays is null or v_day + 1 = any (rule.days)
+        or (v_weekday + v_day) % 7 = any (rule.weekdays)
+      then
+        return v_first + v_day;
+      end if;
+    end loop;
   end loop;
   return null;
 end;
@@ -4702,6 +4701,9 @@ declare
   v_step integer;
   v_values integer[] := '{}';
 begin
+  if value = '*' then
+    return array(select v from generate_series(least_value, greatest_value) v);
+  end if;
   foreach v_item in array string_to_array(lower(value), ',') loop
     v_parts := regexp_match(v_item, '^(\*|\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?(?:/(\d{1,2}))?$');
     v_step := coalesce(v_parts[3]::integer, 1);
@@ -4815,7 +4817,7 @@ begin
     v_parts := array['0'] || v_parts;
   elsif cardinality(v_parts) <> 6 or left(v_text, 1) = '@' then
     perform :SCHEMA.raise_invalid('spec', 'is neither cron nor a known word: ' || :SCHEMA.cut_text(spec, 80),
-      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily, @weekly, @monthly, @yearly');
+      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily and the like');
   end if;
   v_rule.seconds := :SCHEMA.read_cron_field('second', v_parts[1], 0, 59);
   v_rule.minutes := :SCHEMA.read_cron_field('minute', v_parts[2], 0, 59);
