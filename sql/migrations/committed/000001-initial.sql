@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:33289aae5882e4e83dc414760e6a6fd47602d86c
+--! Hash: sha1:a28d637bb81262f55d14a366456f6a0c2e548d4a
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1237,7 +1237,7 @@ begin
     or tg_op = 'UPDATE' and v_from = v_to
     or exists (select from :SCHEMA.transition t where t.from_state = v_from and t.to_state = v_to)
   then
-    return case when tg_op = 'DELETE' then old else new end;
+    return null;
   end if;
   get diagnostics v_context = pg_context;
   perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to, jsonb_build_object(
@@ -9688,8 +9688,9 @@ comment on function :SCHEMA.explain_admission is
 revoke all on function :SCHEMA.explain_admission from public;
 --! EndIncluded inspect/explain_admission.sql
 
+-- After, not before: a before trigger has every row locked for it, even while it is disabled.
 create trigger job_transition
-  before insert or delete or update of state on :SCHEMA.job
+  after insert or delete or update of state on :SCHEMA.job
   for each row execute function :SCHEMA.guard_transition();
 alter table :SCHEMA.job disable trigger job_transition;
 
