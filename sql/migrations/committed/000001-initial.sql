@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a28d637bb81262f55d14a366456f6a0c2e548d4a
+--! Hash: sha1:c778af3ec8c0a7c03e5a6e61bc7915bcdcd983a0
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -6341,6 +6341,9 @@ begin
     or v_empty and v_lane.dying and v_oldest >= v_lane.retire_stamp
   then
     delete from :SCHEMA.lane l where l.no = v_lane.no;
+    delete from :SCHEMA.partition p
+    where p.queue = v_lane.queue and p.partition_key = v_lane.partition_key and not exists (
+      select from :SCHEMA.lane o where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key);
     return true;
   end if;
   -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
@@ -7435,6 +7438,13 @@ begin
       v_found.before_key := v_found.keys[examined];
     end if;
     return v_found;
+  end if;
+  if states = '{running}' and not exists (select from :SCHEMA.lease l offset 2000 limit 1) then
+    v_found.keys := array(select k from :SCHEMA.lease l cross join lateral unnest(l.keys) k
+      where k < before_key);
+    if cardinality(v_found.keys) <= 4 * examined then
+      return v_found;
+    end if;
   end if;
   if filter ? 'queue' or states is not null then
     v_queues := case when filter ? 'queue' then array[filter ->> 'queue'] else :SCHEMA.cold_queues(21) end;
