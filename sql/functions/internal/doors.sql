@@ -23,13 +23,16 @@ as $$
       ('operator', 'set_enqueue_limit set_history_policy set_failed_retention upsert_rate_class'),
       ('operator', 'delete_rate_class defer_rate_class upsert_concurrency_limit'),
       ('operator', 'delete_concurrency_limit quarantine_release set_archive_policy'),
-      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule set_schedule_paused'),
+      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule'),
+      ('operator', 'set_schedule_paused'),
       ('operator', 'run_schedule_now sample_queue_memory run_pending_operations'),
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
       ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
-      ('reader', 'concurrency_limits partitions quarantine_list list_schedules list_schedule_events'),
+      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedule_events'),
       ('reader', 'next_tick duty_names jobs queues workers schedules'),
+      ('operator', 'list_schedules'),
+      ('reader_payload', 'list_schedules quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
       ('reader_payload', 'get_archived_job')
   ), includes(duty, part) as (

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c778af3ec8c0a7c03e5a6e61bc7915bcdcd983a0
+--! Hash: sha1:002287e763123450267a5fa3a61967f276222d8f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -6564,10 +6564,10 @@ comment on function :SCHEMA.partitions is
   'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;
 --! EndIncluded policy/partitions.sql
---! Included policy/quarantine_list.sql
-create or replace function :SCHEMA.quarantine_list(before_ms bigint default null, max_rows integer default 200)
+--! Included policy/quarantine_bare.sql
+create or replace function :SCHEMA.quarantine_bare(before_ms bigint, max_rows integer)
 returns table (
-  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text, sample_payload bytea
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text
 )
 language plpgsql
 stable
@@ -6581,16 +6581,61 @@ begin
     select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms,
       (select count(*) from (
         select from :SCHEMA.job j where j.quarantined_as = q.fingerprint limit 1000) n),
-      q.reason, q.sample_payload
+      q.reason
     from :SCHEMA.quarantine q
-    where quarantine_list.before_ms is null or q.quarantined_at_ms < quarantine_list.before_ms
+    where quarantine_bare.before_ms is null or q.quarantined_at_ms < quarantine_bare.before_ms
     order by q.quarantined_at_ms desc, q.fingerprint
     limit max_rows;
 end;
 $$;
+comment on function :SCHEMA.quarantine_bare is
+  'What quarantine_list shows of each content, without the payload.';
+revoke all on function :SCHEMA.quarantine_bare from public;
+--! EndIncluded policy/quarantine_bare.sql
+--! Included policy/quarantine_sample.sql
+create or replace function :SCHEMA.quarantine_sample(fingerprint text)
+returns bytea
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select q.sample_payload from :SCHEMA.quarantine q where q.fingerprint = quarantine_sample.fingerprint);
+end;
+$$;
+comment on function :SCHEMA.quarantine_sample is 'A payload of a quarantined content, for quarantine_list.';
+revoke all on function :SCHEMA.quarantine_sample from public;
+--! EndIncluded policy/quarantine_sample.sql
+--! Included policy/quarantine_list.sql
+create or replace function :SCHEMA.quarantine_list(before_ms bigint default null,
+  max_rows integer default 200)
+returns table (
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text,
+    sample_payload bytea
+)
+language plpgsql
+stable
+security invoker
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  -- Asked with the caller's rights: who may not read payloads gets none here either.
+  v_may boolean := has_function_privilege(
+    quote_ident(:SCHEMA_LITERAL) || '.quarantine_sample(text)', 'execute');
+begin
+  return query
+    select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms, q.jobs, q.reason,
+      case when v_may then :SCHEMA.quarantine_sample(q.fingerprint) end
+    from :SCHEMA.quarantine_bare(quarantine_list.before_ms, quarantine_list.max_rows) q
+    order by q.quarantined_at_ms desc, q.fingerprint;
+end;
+$$;
 comment on function :SCHEMA.quarantine_list is
-  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at most 1000 counted) '
-  'and one payload to look at. Page on with before_ms. Errors: HR007.';
+  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at '
+  'most 1000 counted) and, for who may read payloads, one to look at. Page on with before_ms. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_list from public;
 --! EndIncluded policy/quarantine_list.sql
 --! Included policy/quarantine_release.sql
@@ -9234,13 +9279,16 @@ as $$
       ('operator', 'set_enqueue_limit set_history_policy set_failed_retention upsert_rate_class'),
       ('operator', 'delete_rate_class defer_rate_class upsert_concurrency_limit'),
       ('operator', 'delete_concurrency_limit quarantine_release set_archive_policy'),
-      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule set_schedule_paused'),
+      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule'),
+      ('operator', 'set_schedule_paused'),
       ('operator', 'run_schedule_now sample_queue_memory run_pending_operations'),
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
       ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
-      ('reader', 'concurrency_limits partitions quarantine_list list_schedules list_schedule_events'),
+      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedule_events'),
       ('reader', 'next_tick duty_names jobs queues workers schedules'),
+      ('operator', 'list_schedules'),
+      ('reader_payload', 'list_schedules quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
       ('reader_payload', 'get_archived_job')
   ), includes(duty, part) as (
