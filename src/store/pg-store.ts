@@ -14,8 +14,9 @@ import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
-import { toCheckoutError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { ScheduleRoom } from "./schedule.js";
 import { ListenRoom } from "./listen.js";
 import { OperationsRoom } from "./operations.js";
 import { PolicyRoom } from "./policy.js";
@@ -63,12 +64,18 @@ export class PgStore extends StoreCore {
       fallback_application_name: "headrace",
     };
     if (url !== undefined) config.connectionString = url;
-    let pool: Pool;
     try {
-      pool = new pg.Pool(config);
+      // Reads the address, and connects to nothing yet.
+      void new pg.Client(config);
     } catch (error) {
-      throw toCheckoutError(error);
+      throw invalid(
+        "url",
+        `is none: ${error instanceof Error ? error.message : String(error)}`,
+        "postgresql://…",
+        error,
+      );
     }
+    const pool = new pg.Pool(config);
     try {
       const store = new PgStore(pool, rest);
       store.#owned = pool;
@@ -101,6 +108,7 @@ const rooms = [
   ArchiveRoom,
   PolicyRoom,
   ControlRoom,
+  ScheduleRoom,
   ListenRoom,
   CapabilityRoom,
   OperationsRoom,
@@ -120,6 +128,7 @@ export interface PgStore
     ArchiveRoom,
     PolicyRoom,
     ControlRoom,
+    ScheduleRoom,
     ListenRoom,
     CapabilityRoom,
     OperationsRoom,

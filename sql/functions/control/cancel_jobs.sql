@@ -40,8 +40,13 @@ begin
     evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)),
     lease_no = null, claimed_at_ms = null, charged = null
   where j.key in (select b.key from unnest(v_before) b);
-  delete from :SCHEMA.lease l
-  where l.queue is not null and l.lease_no in (select b.lease_no from unnest(v_before) b);
+  if exists (select from unnest(v_before) b where b.lease_no is not null) then
+    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b where b.lease_no is not null));
+    -- Where there is a ceiling, somebody may have waited for the place.
+    perform :SCHEMA.wake_workers(array(
+      select distinct b.queue from unnest(v_before) b
+      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m where m.queue = b.queue)));
+  end if;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select b.queue, v_now, - count(*) from unnest(v_before) b group by b.queue;
   perform :SCHEMA.trim_attempts(b.key) from unnest(v_before) b

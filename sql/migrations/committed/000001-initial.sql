@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:0e2872fa80bbe7c8b4fe96e391c13d5a94c0166c
+--! Hash: sha1:f0211a82398f4dfb4265ce12b8ca281c7f731b0e
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1504,7 +1504,7 @@ begin
     or tg_op = 'UPDATE' and v_from = v_to
     or exists (select from :SCHEMA.transition t where t.from_state = v_from and t.to_state = v_to)
   then
-    return case when tg_op = 'DELETE' then old else new end;
+    return null;
   end if;
   get diagnostics v_context = pg_context;
   perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to, jsonb_build_object(
@@ -2791,27 +2791,32 @@ as $$
 declare
   v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
   v_now bigint := :SCHEMA.now_ms();
+  v_keys bigint[];
   v_leases bigint[];
   v_lease_no bigint;
 begin
-  insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms,
-    array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}'))))
-  returning lease_no into v_lease_no;
+  v_keys := array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}')));
+  if v_keys <> '{}' then
+    insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
+    values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms, v_keys)
+    returning lease_no into v_lease_no;
+  end if;
   if pass.own_leases is null then
     v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
   else
+    -- One lease for each partition under a ceiling, by which its running jobs are counted (running_in).
     with own as (
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array[c.key]
+      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array_agg(c.key)
       from unnest(pass.chosen) c
       where c.queue = any (pass.own_leases)
-      returning lease_no, keys[1] as key
+      group by c.queue, c.partition_key
+      returning lease_no, queue, partition_key
     )
     select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
     into v_leases
     from unnest(pass.chosen) with ordinality c
-    left join own o on o.key = c.key;
+    left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
   end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
@@ -2819,8 +2824,11 @@ begin
       update :SCHEMA.job j
       set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
         lease_no = c.lease_no, claimed_at_ms = v_now,
-        charged = case when j.rate_classes && pass.charging then
-          array(select n from unnest(j.rate_classes) n where n = any (pass.charging)) end
+        charged = case
+          when j.rate_classes <@ pass.charging then j.rate_classes
+          when j.rate_classes && pass.charging then
+            array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
+        end
       from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
@@ -2974,7 +2982,9 @@ begin
         order by o.queue
         for update skip locked));
   end if;
-  perform :SCHEMA.rotate_lanes(pass, v_now);
+  if pass.quantum is not null or pass.crowded or pass.partial then
+    perform :SCHEMA.rotate_lanes(pass, v_now);
+  end if;
   if pass.chosen <> '{}' then
     delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
   end if;
@@ -3144,21 +3154,26 @@ declare
   v_verdict :SCHEMA.verdict;
   v_taken bigint[] := '{}';
   v_left integer := capacity;
-  v_limited boolean := exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit);
+  v_alone boolean;
+  v_limited boolean;
+  v_policed boolean;
 begin
+  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit) into v_limited;
+  v_policed := v_limited or exists (select from :SCHEMA.quarantine);
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
   v_pass.refusals := '{}';
-  v_pass.dry := '{}';
   v_pass.asked := '{}';
+  v_pass.dry := '{}';
   v_pass.cut := '{}';
   v_pass.quantum := quantum;
-  v_pass.crowded := cardinality(v_pass.lanes) >= greatest(64, capacity) / 2;
+  v_pass.partial := false;
+  v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
-  if v_limited and v_lanes <> '{}' then
+  if v_limited and v_lanes is not null then
     v_usable := :SCHEMA.usable_lanes(v_lanes, :SCHEMA.now_ms());
     v_lanes := v_usable.lanes;
-    v_pass.refusals := v_usable.refusals;
+    v_pass.refusals := coalesce(v_usable.refusals, '{}');
     v_pass.ready_ms := v_usable.ready_ms;
   end if;
   if cardinality(queues) > 1 then
@@ -3168,28 +3183,37 @@ begin
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call short when
   -- many jobs drop out at the gate; what remains is met by the next call.
   for v_round in 1 .. 20 loop
-    exit when v_left = 0 or coalesce(v_lanes, '{}') = '{}';
-    v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-    v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
-    v_picked := case
-      when cardinality(v_lanes) = 1 then v_drawn
-      else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
-    end;
-    v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
-
+    exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
+    v_alone := cardinality(v_lanes) = 1 and quantum is null;
+    if v_alone then
+      v_lanes[1].most := v_left;
+      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_picked := v_drawn;
+    else
+      v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
+      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_picked := :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares);
+    end if;
+    if v_policed or exists (select from unnest(v_picked) c where c.deadline_ms is not null) then
+      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
+      v_pass.refusals := v_pass.refusals || v_verdict.refusals;
+      v_pass.charging := v_pass.charging || v_verdict.charging;
+      v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
+    else
+      v_verdict.admitted := v_picked;
+      v_verdict.closed := '{}';
+    end if;
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
-    v_pass.refusals := v_pass.refusals || v_verdict.refusals;
-    v_pass.charging := v_pass.charging || v_verdict.charging;
-    v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
-    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(
-      select distinct d.lane_no from unnest(v_drawn) d where d.key not in (select p.key from unnest(v_picked) p));
-    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     v_left := v_left - cardinality(v_verdict.admitted);
-    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     if v_pass.shares is not null then
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
+    exit when v_left = 0 and v_alone and v_round = 1;
+
+    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
+    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
+    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn) d where d.key <> all (v_taken));
+    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l
@@ -3268,9 +3292,10 @@ begin
   with victim as (
     select j.key, j.lease_no, l.worker, j.claimed_at_ms
     from :SCHEMA.lease l
-    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no and j.state = 'running'
+    cross join lateral unnest(l.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
     where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
-    order by l.claimed_at_ms, l.lease_no
+    order by j.claimed_at_ms, j.key
     limit displace_jobs.most
     for update of j skip locked
   ), displaced as (
@@ -3287,7 +3312,7 @@ begin
   if v_victims is null then
     return 0;
   end if;
-  delete from :SCHEMA.lease l where l.lease_no in (select v.lease_no from unnest(v_victims) v);
+  perform :SCHEMA.drop_leases(array(select distinct v.lease_no from unnest(v_victims) v));
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   values (displace_jobs.queue, v_now, cardinality(v_victims), - cardinality(v_victims));
   perform :SCHEMA.record_attempts(
@@ -3380,7 +3405,6 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
-  v_chosen bigint;
   v_room bigint;
   v_over bigint[];
 begin
@@ -3391,30 +3415,33 @@ begin
     for update
   loop
     verdict.own_leases := verdict.own_leases || v_limit.queue;
+    v_over := '{}';
     for v_partition in
-      select c.partition_key, array_agg(c.key order by c.ordinality) as keys
-      from unnest(verdict.admitted) with ordinality c
-      where c.queue = v_limit.queue
-      group by c.partition_key
+      select p.partition_key, p.keys,
+        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key) - p.chosen) as room,
+        v_limit.max_concurrent - p.chosen as most
+      from (
+        select c.partition_key, array_agg(c.key order by c.ordinality) as keys, (
+            select count(*) from unnest(chosen) e
+            where e.queue = v_limit.queue and e.partition_key = c.partition_key) as chosen
+        from unnest(verdict.admitted) with ordinality c
+        where c.queue = v_limit.queue
+        group by c.partition_key) p
     loop
-      v_chosen := (
-        select count(*) from unnest(chosen) c
-        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key);
-      v_room := greatest(0,
-        v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key) - v_chosen);
+      v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_limit.max_concurrent - v_chosen) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
       end if;
-      v_over := v_partition.keys[(v_room + 1)::integer :];
-      continue when v_over = '{}';
-      case v_limit.on_saturated
-        when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
-        when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
-        else null;
-      end case;
-      verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
     end loop;
+    continue when v_over = '{}';
+    case v_limit.on_saturated
+      when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
+      when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
+      else null;
+    end case;
+    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
   end loop;
   return verdict;
 end;
@@ -3602,7 +3629,7 @@ begin
     perform :SCHEMA.end_turns(pass, at_ms);
   elsif pass.crowded then
     perform :SCHEMA.serve_lanes(pass.asked, at_ms);
-  elsif pass.partial then
+  else
     -- Some got one more than others, or were not asked: only then does it matter who is next.
     perform :SCHEMA.serve_lanes(array(
       select l.no
@@ -3631,12 +3658,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   return (
     select count(*)
     from :SCHEMA.lease l
-    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+    cross join lateral unnest(l.keys) k(key)
+    cross join lateral (
+      select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
     where l.queue = running_in.queue and l.partition_key = running_in.partition_key);
 end;
 $$;
@@ -3731,42 +3761,41 @@ as $$
 #variable_conflict use_column
 declare
   v_choice :SCHEMA.lane_choice;
+  v_classes text[];
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
-  with judged as (
-    select l, l.queue, case
-        when c.name is not null then 'rate_class'
-        when f.queue is not null then 'concurrency_limit'
-      end as reason, c.ready_ms
-    from unnest(usable_lanes.lanes) l
-    left join lateral (
-      select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
-      from :SCHEMA.rate_class r
-      where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key))
-        and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
-      order by 2 desc nulls first
-      limit 1) c on true
-    left join (
-      select p.queue, p.partition_key
-      from (select distinct o.queue, o.partition_key from unnest(usable_lanes.lanes) o) p
-      join :SCHEMA.concurrency_limit m on m.queue = p.queue and m.on_saturated = 'queue'
-      where :SCHEMA.running_in(p.queue, p.partition_key) >= m.max_concurrent
-    ) f on f.queue = l.queue and f.partition_key = l.partition_key
-  ), counted as (
-    select j.queue, j.reason, count(*) as n
-    from judged j
-    where j.reason is not null and exists (
+  select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
+  into v_classes, v_choice.ready_ms
+  from :SCHEMA.rate_class r
+  where r.name in (
+      select n from (select distinct l.class_key from unnest(usable_lanes.lanes) l where l.class_key <> '') k
+      cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
+    and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
+  with full_partition as (
+    select p.queue, p.partition_key
+    from (
+      select l.queue, l.partition_key, m.max_concurrent
+      from unnest(usable_lanes.lanes) l
+      join :SCHEMA.concurrency_limit m on m.queue = l.queue and m.on_saturated = 'queue'
+      group by l.queue, l.partition_key, m.max_concurrent) p
+    where :SCHEMA.running_in(p.queue, p.partition_key) >= p.max_concurrent
+  ), judged as (
+    select l, l.ordinality, case
+        when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
+        when exists (
+          select from full_partition f where f.queue = l.queue and f.partition_key = l.partition_key) then
+          'concurrency_limit'
+      end as reason
+    from unnest(usable_lanes.lanes) with ordinality l
+  )
+  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter (where j.reason is null),
+    array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
       select from :SCHEMA.job w
       where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key and w.sticky_worker = (j.l).sticky_worker
         and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
-        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available')
-    group by j.queue, j.reason
-  )
-  select
-    (select array_agg(j.l order by (j.l).served_at_ms, (j.l).priority desc, (j.l).no) from judged j where j.reason is null),
-    (select array_agg(cast(row(c.queue, c.reason, c.n) as :SCHEMA.refusal)) from counted c),
-    (select min(j.ready_ms) from judged j)
-  into v_choice.lanes, v_choice.refusals, v_choice.ready_ms;
+        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
+  into v_choice.lanes, v_choice.refusals
+  from judged j;
   return v_choice;
 end;
 $$;
@@ -3940,7 +3969,7 @@ begin
   delete from :SCHEMA.job_extra x
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
-    delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
+    perform :SCHEMA.drop_leases(array(select distinct s.lease_no from unnest(settled) s where s.own_lease));
     -- A place under a ceiling is free: whoever waits for it may sleep.
     perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
   end if;
@@ -4299,9 +4328,14 @@ begin
       values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
         v_expires_ms, v_partly.keys)
       returning lease_no into v_lease_no;
+      -- Who holds one of the rows ends its attempt, and may wait for the lease that is locked here.
       update :SCHEMA.job j
       set lease_no = v_lease_no
-      where j.key = any (v_partly.keys) and j.lease_no = v_partly.lease_no;
+      where j.key = any (array(
+        select o.key from :SCHEMA.job o
+        where o.key = any (v_partly.keys) and o.lease_no = v_partly.lease_no
+        order by o.key
+        for update skip locked));
     end if;
   end loop;
   return query
@@ -4478,6 +4512,30 @@ $$;
 comment on function :SCHEMA.trim_attempts is 'Keeps the newest 50 entries of a job''s history.';
 revoke all on function :SCHEMA.trim_attempts from public;
 --! EndIncluded settle/trim_attempts.sql
+--! Included settle/drop_leases.sql
+create or replace function :SCHEMA.drop_leases(leases bigint[])
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  -- Where two ends of the same lease miss each other, its row stays until it expires; it counts nobody.
+  delete from :SCHEMA.lease l
+  where l.lease_no = any (leases) and l.queue is not null
+    and not exists (
+      select from unnest(l.keys) k(key)
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
+end;
+$$;
+comment on function :SCHEMA.drop_leases is
+  'Removes leases under a ceiling none of whose jobs is held any more.';
+revoke all on function :SCHEMA.drop_leases from public;
+--! EndIncluded settle/drop_leases.sql
 --! Included settle/defer_rate_class.sql
 create or replace function :SCHEMA.defer_rate_class(name text, ms bigint)
 returns bigint
@@ -4730,26 +4788,25 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_from_month integer := extract(year from from_day)::integer * 12 + extract(month
-    from from_day)::integer - 1;
+  v_from_month integer := extract(year from from_day) * 12 + extract(month from from_day) - 1;
   v_first date;
-  v_day date;
+  v_days integer;
+  v_weekday integer;
 begin
   -- The longest way is from one leap day to the next around 2100: eight years.
   for v_month in v_from_month..v_from_month + 108 loop
     continue when v_month % 12 + 1 <> all (rule.months);
     v_first := make_date(v_month / 12, v_month % 12 + 1, 1);
-    select min(d.day) into v_day
-    from (
-      select v_first + n as day, n + 1 as day_of_month
-      from generate_series(0, make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first - 1) n) d
-    where d.day >= from_day
-      and (rule.days is null and rule.weekdays is null
-        or d.day_of_month = any (rule.days)
-        or (d.day - date '1970-01-04') % 7 = any (rule.weekdays));
-    if v_day is not null then
-      return v_day;
-    end if;
+    v_days := make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first;
+    -- That was a Sunday before all of them.
+    v_weekday := (v_first - date '1899-12-31') % 7;
+    for v_day in greatest(0, from_day - v_first)..v_days - 1 loop
+      if rule.days is null and rule.weekdays is null or v_day + 1 = any (rule.days)
+        or (v_weekday + v_day) % 7 = any (rule.weekdays)
+      then
+        return v_first + v_day;
+      end if;
+    end loop;
   end loop;
   return null;
 end;
@@ -4937,6 +4994,9 @@ declare
   v_step integer;
   v_values integer[] := '{}';
 begin
+  if value = '*' then
+    return array(select v from generate_series(least_value, greatest_value) v);
+  end if;
   foreach v_item in array string_to_array(lower(value), ',') loop
     v_parts := regexp_match(v_item, '^(\*|\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?(?:/(\d{1,2}))?$');
     v_step := coalesce(v_parts[3]::integer, 1);
@@ -5050,7 +5110,7 @@ begin
     v_parts := array['0'] || v_parts;
   elsif cardinality(v_parts) <> 6 or left(v_text, 1) = '@' then
     perform :SCHEMA.raise_invalid('spec', 'is neither cron nor a known word: ' || :SCHEMA.cut_text(spec, 80),
-      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily, @weekly, @monthly, @yearly');
+      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily and the like');
   end if;
   v_rule.seconds := :SCHEMA.read_cron_field('second', v_parts[1], 0, 59);
   v_rule.minutes := :SCHEMA.read_cron_field('minute', v_parts[2], 0, 59);
@@ -6600,6 +6660,9 @@ begin
     or v_empty and v_lane.dying and v_oldest >= v_lane.retire_stamp
   then
     delete from :SCHEMA.lane l where l.no = v_lane.no;
+    delete from :SCHEMA.partition p
+    where p.queue = v_lane.queue and p.partition_key = v_lane.partition_key and not exists (
+      select from :SCHEMA.lane o where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key);
     return true;
   end if;
   -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
@@ -6720,7 +6783,8 @@ begin
   return query
     select m.name, m.queue, m.max_concurrent, m.on_saturated,
       (select count(*) from :SCHEMA.lease l
-        join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+        cross join lateral unnest(l.keys) k(key)
+        join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
         where l.queue = m.queue)
     from :SCHEMA.concurrency_limit m
     order by m.name
@@ -7215,8 +7279,13 @@ begin
     evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)),
     lease_no = null, claimed_at_ms = null, charged = null
   where j.key in (select b.key from unnest(v_before) b);
-  delete from :SCHEMA.lease l
-  where l.queue is not null and l.lease_no in (select b.lease_no from unnest(v_before) b);
+  if exists (select from unnest(v_before) b where b.lease_no is not null) then
+    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b where b.lease_no is not null));
+    -- Where there is a ceiling, somebody may have waited for the place.
+    perform :SCHEMA.wake_workers(array(
+      select distinct b.queue from unnest(v_before) b
+      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m where m.queue = b.queue)));
+  end if;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select b.queue, v_now, - count(*) from unnest(v_before) b group by b.queue;
   perform :SCHEMA.trim_attempts(b.key) from unnest(v_before) b
@@ -7697,6 +7766,13 @@ begin
       v_found.before_key := v_found.keys[examined];
     end if;
     return v_found;
+  end if;
+  if states = '{running}' and not exists (select from :SCHEMA.lease l offset 2000 limit 1) then
+    v_found.keys := array(select k from :SCHEMA.lease l cross join lateral unnest(l.keys) k
+      where k < before_key);
+    if cardinality(v_found.keys) <= 4 * examined then
+      return v_found;
+    end if;
   end if;
   if filter ? 'queue' or states is not null then
     v_queues := case when filter ? 'queue' then array[filter ->> 'queue'] else :SCHEMA.cold_queues(21) end;
@@ -11775,8 +11851,9 @@ comment on function :SCHEMA.is_quarantined is 'Whether the content of a job is q
 revoke all on function :SCHEMA.is_quarantined from public;
 --! EndIncluded backend/is_quarantined.sql
 
+-- After, not before: a before trigger has every row locked for it, even while it is disabled.
 create trigger job_transition
-  before insert or delete or update of state on :SCHEMA.job
+  after insert or delete or update of state on :SCHEMA.job
   for each row execute function :SCHEMA.guard_transition();
 alter table :SCHEMA.job disable trigger job_transition;
 
