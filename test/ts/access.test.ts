@@ -52,6 +52,7 @@ access("each duty opens its own functions and nothing else", async () => {
     "select * from :SCHEMA.jobs": ["operator", "reader", "reader_payload"],
     "select * from :SCHEMA.queues": ["operator", "reader", "reader_payload"],
     "select * from :SCHEMA.workers": ["operator", "reader", "reader_payload"],
+    "select * from :SCHEMA.backend_get_job('x')": ["worker", "reader_payload"],
     "select :SCHEMA.schema_version()": duties,
     "select * from :SCHEMA.job": [],
     "select * from :SCHEMA.job_extra": [],
