@@ -16,6 +16,7 @@ import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { LimitsRoom } from "./limits.js";
 import { ListenRoom } from "./listen.js";
 import { OperationsRoom } from "./operations.js";
 import { PolicyRoom } from "./policy.js";
@@ -107,6 +108,7 @@ const rooms = [
   ArchiveRoom,
   PolicyRoom,
   ControlRoom,
+  LimitsRoom,
   ListenRoom,
   CapabilityRoom,
   OperationsRoom,
@@ -126,6 +128,7 @@ export interface PgStore
     ArchiveRoom,
     PolicyRoom,
     ControlRoom,
+    LimitsRoom,
     ListenRoom,
     CapabilityRoom,
     OperationsRoom,
