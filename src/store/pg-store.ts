@@ -17,6 +17,7 @@ import { EnqueueRoom } from "./enqueue.js";
 import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
 import { LimitsRoom } from "./limits.js";
+import { ScheduleRoom } from "./schedule.js";
 import { ListenRoom } from "./listen.js";
 import { OperationsRoom } from "./operations.js";
 import { PolicyRoom } from "./policy.js";
@@ -109,6 +110,7 @@ const rooms = [
   PolicyRoom,
   ControlRoom,
   LimitsRoom,
+  ScheduleRoom,
   ListenRoom,
   CapabilityRoom,
   OperationsRoom,
@@ -129,6 +131,7 @@ export interface PgStore
     PolicyRoom,
     ControlRoom,
     LimitsRoom,
+    ScheduleRoom,
     ListenRoom,
     CapabilityRoom,
     OperationsRoom,

@@ -40,6 +40,9 @@ begin
     or v_empty and v_lane.dying and v_oldest >= v_lane.retire_stamp
   then
     delete from :SCHEMA.lane l where l.no = v_lane.no;
+    delete from :SCHEMA.partition p
+    where p.queue = v_lane.queue and p.partition_key = v_lane.partition_key and not exists (
+      select from :SCHEMA.lane o where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key);
     return true;
   end if;
   -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an

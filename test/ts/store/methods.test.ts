@@ -45,7 +45,8 @@ methods("every door of the schema is a method", async () => {
   };
   const missing = doors
     .map(({ door }) => door)
-    .filter((door) => !views.includes(door))
+    // PostgresQueueBackend is a face of its own.
+    .filter((door) => !views.includes(door) && !door.startsWith("backend_"))
     .map((door) => parts[door] ?? door.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
     .filter((name) => typeof Object.getOwnPropertyDescriptor(PgStore.prototype, name)?.value !== "function");
   assert.equal(missing, []);
@@ -105,7 +106,7 @@ methods("enqueue and admit: what goes in comes out", async () => {
   assert.equal(summary?.tags, ["a", "b"]);
   assert.equal(summary?.headers, { trace: "00-1" });
   assert.is(summary?.fence, fence);
-  assert.is(summary?.holder, "w1");
+  assert.is(summary?.claimedBy, "w1");
   await store.ack(claims[0]!, "success");
 });
 
