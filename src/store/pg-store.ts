@@ -14,6 +14,7 @@ import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
+import { GatePolicyRoom } from "./gate-policy.js";
 import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
 import { ScheduleRoom } from "./schedule.js";
@@ -107,6 +108,7 @@ const rooms = [
   StatisticsRoom,
   ArchiveRoom,
   PolicyRoom,
+  GatePolicyRoom,
   ControlRoom,
   ScheduleRoom,
   ListenRoom,
@@ -127,6 +129,7 @@ export interface PgStore
     StatisticsRoom,
     ArchiveRoom,
     PolicyRoom,
+    GatePolicyRoom,
     ControlRoom,
     ScheduleRoom,
     ListenRoom,

@@ -12,6 +12,7 @@ as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_before :SCHEMA.job[];
+  v_closed bigint[] := '{}';
 begin
   -- The row as it was says what was running: the row as it becomes no longer does.
   v_before := array(
@@ -19,13 +20,21 @@ begin
     where j.key = any (keys) and j.state in ('pending', 'scheduled', 'available', 'running', 'retryable')
     order by j.key
     for update);
+  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+    v_closed := :SCHEMA.close_runs(array(
+      select cast(row(b.key, b.fence, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job', null)
+        as :SCHEMA.run_end)
+      from unnest(v_before) b
+      join :SCHEMA.lease l on l.lease_no = b.lease_no), v_now);
+  end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
   select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, b.attempt + 1, b.fence, l.worker,
     b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job'
   from unnest(v_before) b
   join :SCHEMA.lease l on l.lease_no = b.lease_no
-  where not exists (select from :SCHEMA.queue q where q.queue = b.queue and q.history = 'none');
+  where b.key <> all (v_closed)
+    and not exists (select from :SCHEMA.queue q where q.queue = b.queue and q.history = 'none');
   update :SCHEMA.job j
   set state = 'cancelled', finalized_at_ms = v_now,
     evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)),

@@ -31,7 +31,18 @@ as $$
       ('reader', 'concurrency_limits partitions quarantine_list list_schedules list_schedule_events'),
       ('reader', 'next_tick duty_names jobs queues workers schedules'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
-      ('reader_payload', 'get_archived_job')
+      ('reader_payload', 'get_archived_job'),
+      ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
+      ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run backend_upsert_run'),
+      ('worker', 'backend_revert_job_to_queued backend_upsert_job backend_distinct_pools_queued backend_get_job'),
+      ('worker', 'backend_list_queued_for_pool_sorted backend_try_claim_run_lease backend_extend_lease'),
+      ('worker', 'backend_release_lease backend_expired_lease_job_pairs backend_get_task_config backend_register_task'),
+      ('operator', 'backend_cancel_job_if_active backend_upsert_task_config'),
+      ('reader', 'backend_count_jobs backend_count_jobs_for_task backend_count_active_jobs_for_task'),
+      ('reader', 'backend_get_run backend_list_runs backend_count_runs backend_count_runs_since backend_task_run_stats'),
+      ('reader', 'backend_get_task_config backend_list_task_config_revisions backend_distinct_pools_queued'),
+      ('reader', 'backend_expired_lease_job_pairs backend_find_nonterminal_by_idempotency_key'),
+      ('reader_payload', 'backend_get_job backend_list_jobs backend_list_queued_for_pool_sorted')
   ), includes(duty, part) as (
     values ('producer', 'producer'), ('worker', 'worker'), ('scheduler', 'scheduler'),
       ('operator', 'operator'), ('operator', 'reader'), ('reader', 'reader'), ('reader_payload', 'reader'),

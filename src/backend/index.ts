@@ -1,0 +1,7 @@
+export {
+  PostgresQueueBackend,
+  type ClaimOptions,
+  type ConnectBackendOptions,
+  type QueueBackendOptions,
+} from "./queue-backend.js";
+export type * from "./types.js";
