@@ -17,6 +17,7 @@ import { EnqueueRoom } from "./enqueue.js";
 import { GatePolicyRoom } from "./gate-policy.js";
 import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { LimitsRoom } from "./limits.js";
 import { ScheduleRoom } from "./schedule.js";
 import { ListenRoom } from "./listen.js";
 import { OperationsRoom } from "./operations.js";
@@ -110,6 +111,7 @@ const rooms = [
   PolicyRoom,
   GatePolicyRoom,
   ControlRoom,
+  LimitsRoom,
   ScheduleRoom,
   ListenRoom,
   CapabilityRoom,
@@ -131,6 +133,7 @@ export interface PgStore
     PolicyRoom,
     GatePolicyRoom,
     ControlRoom,
+    LimitsRoom,
     ScheduleRoom,
     ListenRoom,
     CapabilityRoom,

@@ -90,7 +90,8 @@ export abstract class SettleRoom extends Caller {
     return this.values(
       "renew",
       { leases: new Json(`[${list}]`), lease_ms: leaseMs },
-      { hot: true, timeoutMs: Math.max(1, Math.min(this.callTimeoutMs, leaseMs / 2)) },
+      // A lease that is none is for SQL to refuse.
+      { hot: true, timeoutMs: leaseMs >= 1 ? Math.min(this.callTimeoutMs, leaseMs / 2) : undefined },
     );
   }
 

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6411b16537e6f9932fb5d8d1b1ad1a62ceebcdd4
+--! Hash: sha1:c31689013d8300fb173b6a2b4c400fc6c90ce4b4
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1182,7 +1182,9 @@ declare
   v_cap double precision := coalesce(nullif(max_ms, 0), 86400000);
   v_times integer := greatest(attempt, 0);
 begin
-  if base_ms <= 0 then
+  if base_ms is null then
+    return null;
+  elsif base_ms <= 0 then
     return 0;
   elsif base_ms >= v_cap then
     return v_cap;
@@ -1197,7 +1199,7 @@ end;
 $$;
 comment on function :SCHEMA.policy_backoff_ms is
   'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth more; '
-  'never above max_ms (0: a day). attempt counts from 0.';
+  'never above max_ms (0: a day). attempt counts from 0. Null without a base.';
 revoke all on function :SCHEMA.policy_backoff_ms from public;
 --! EndIncluded internal/policy_backoff_ms.sql
 --! Included internal/now_ms.sql
