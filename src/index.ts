@@ -13,3 +13,4 @@ export {
 export { jsonCodec, type Codec } from "./tasks/codec.js";
 export { ValidationError, type StandardSchema } from "./tasks/standard-schema.js";
 export { milliseconds, type Duration } from "./duration.js";
+export * from "./backend/index.js";

@@ -82,6 +82,9 @@ export async function readSource(): Promise<Source> {
   return { migrations, stale: [...stale], edited, unused, uncommitted };
 }
 
+/** The text of functions as the lines that took it in. */
+export const foldIncludes = (body: string): string => body.replace(includedBlock, "--!include $1");
+
 /** The text of all migrations, for whoever looks for definitions. */
 export async function sourceText(): Promise<string> {
   return (await readSource()).migrations.map(({ body }) => body).join("\n");

@@ -18,6 +18,13 @@ export type Transactional = Pick<
 >;
 
 export type ResultStore = Pick<PgStore, "ackSuccessWithResult">;
+export type OutputStore = Pick<PgStore, "writeJobOutput">;
+export type ProgressStore = Pick<PgStore, "writeJobProgress">;
+export type ResultInspect = Pick<PgStore, "getJobResult">;
+export type OutputInspect = Pick<PgStore, "getJobOutput">;
+export type ProgressInspect = Pick<PgStore, "getJobProgress">;
+export type CheckpointInspect = Pick<PgStore, "getJobCheckpoint">;
+export type Inspect = Pick<PgStore, "getJob" | "listJobs" | "counts" | "queueStats" | "history">;
 
 /**
  * What this store can do, for code that takes any store: a part is there, or undefined where it is not supported. In
@@ -25,7 +32,7 @@ export type ResultStore = Pick<PgStore, "ackSuccessWithResult">;
  */
 export abstract class CapabilityRoom extends StoreCore {
   get caps(): ReadonlySet<Capability> {
-    const caps = new Set<Capability>(["transactional", "inspect", "results"]);
+    const caps = new Set<Capability>(["transactional", "inspect", "results", "outputs", "progress"]);
     if ((this as unknown as PgStore).notifying) caps.add("notifying");
     return caps;
   }
@@ -35,6 +42,34 @@ export abstract class CapabilityRoom extends StoreCore {
   }
 
   get resultStore(): ResultStore | undefined {
+    return this as unknown as PgStore;
+  }
+
+  get outputStore(): OutputStore | undefined {
+    return this as unknown as PgStore;
+  }
+
+  get progressStore(): ProgressStore | undefined {
+    return this as unknown as PgStore;
+  }
+
+  get inspect(): Inspect | undefined {
+    return this as unknown as PgStore;
+  }
+
+  get resultInspect(): ResultInspect | undefined {
+    return this as unknown as PgStore;
+  }
+
+  get outputInspect(): OutputInspect | undefined {
+    return this as unknown as PgStore;
+  }
+
+  get progressInspect(): ProgressInspect | undefined {
+    return this as unknown as PgStore;
+  }
+
+  get checkpointInspect(): CheckpointInspect | undefined {
     return this as unknown as PgStore;
   }
 }

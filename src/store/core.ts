@@ -40,6 +40,8 @@ export class StoreCore extends Caller {
   readonly #pool: Pool;
   readonly #identifier: string;
   readonly #prepared: boolean;
+  /** Those that a transaction holds. */
+  readonly #loans = new WeakMap<object, Loan>();
   readonly #statements = new Map<string, { text: string; name: string }>();
   readonly schema: string;
   readonly callTimeoutMs: number;
@@ -92,7 +94,8 @@ export class StoreCore extends Caller {
 
   /** Lends a connection of the pool until `end`. */
   protected async lend(deadline: Deadline): Promise<Loan> {
-    const connecting = this.#pool.connect();
+    // In a promise of its own, since a pool also throws: for an address that is none, say.
+    const connecting = Promise.resolve().then(() => this.#pool.connect());
     let client: PoolClient;
     try {
       client = await deadline.race(connecting, "connection");
@@ -107,17 +110,20 @@ export class StoreCore extends Caller {
     let ended = false;
     const onError = (): void => void (broken = true);
     client.on("error", onError);
-    return {
+    const loan: Loan = {
       client,
       end: (usable) => {
         if (ended) return;
         ended = true;
-        // After release(), since a connection that is being closed may still fail.
-        const close = broken || !usable || client.getTransactionStatus() !== "I";
-        client.release(close);
+        const status = client.getTransactionStatus();
+        const close = broken || !usable || (status !== null && status !== "I");
+        // One that is being closed may still fail, so its listener stays.
         if (!close) client.off("error", onError);
+        client.release(close);
       },
     };
+    this.#loans.set(client, loan);
+    return loan;
   }
 
   async #queryPool(query: QueryConfig, deadline: Deadline): Promise<unknown[]> {
@@ -133,8 +139,14 @@ export class StoreCore extends Caller {
   }
 
   async #queryOn(client: Queryable, query: QueryConfig, deadline: Deadline): Promise<unknown[]> {
-    const { rows } = await deadline.race(client.query(query), "answer");
-    return rows;
+    try {
+      const { rows } = await deadline.race(client.query(query), "answer");
+      return rows;
+    } catch (error) {
+      // A transaction of ours ends here; what a caller owns is the caller's to close.
+      if (!leavesConnectionUsable(error)) this.#loans.get(client)?.end(false);
+      throw error;
+    }
   }
 
   #query(name: string, parameters: Arguments, hot: boolean): QueryConfig {

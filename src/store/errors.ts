@@ -128,8 +128,9 @@ export function toCheckoutError(error: unknown): StoreError {
 
 /** Whether a connection is fit for the next call after this error. */
 export function leavesConnectionUsable(error: unknown): boolean {
-  if (error instanceof StoreError) return error.cause === undefined || leavesConnectionUsable(error.cause);
-  return isDatabaseError(error) && error.severity === "ERROR" && error.code !== "25006";
+  if (error instanceof StoreError) return error.code !== "unavailable";
+  // XX: the server is in trouble with itself. 0A000: a statement that it has prepared can't be used any more.
+  return isDatabaseError(error) && !unavailableStates.test(error.code) && !/^(XX...|0A000)$/.test(error.code);
 }
 
 function fromSqlState(error: DatabaseError, sqlstate: string): StoreError {

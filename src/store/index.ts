@@ -5,6 +5,6 @@ export { fingerprint } from "./fingerprint.js";
 export { supportedSchema } from "./version.js";
 export type { Notifying } from "./listen.js";
 export type { ListenTiming } from "./listener.js";
-export type { Capability, ResultStore, Transactional } from "./capabilities.js";
+export type * from "./capabilities.js";
 export type { Queryable, Tx } from "./caller.js";
 export type * from "./types.js";

@@ -1,13 +1,18 @@
 import { Caller, Json } from "./caller.js";
 import { checkText } from "./text.js";
 import type {
+  AdmissionExplanation,
   Attempt,
   BrokenInvariant,
   JobFilter,
+  JobOutput,
   JobPage,
+  JobProgress,
+  JobResult,
   JobState,
   JobSummary,
   StateCounts,
+  StoredCheckpoint,
 } from "./types.js";
 
 /** What anybody may read: bounded, and never payloads unless they are asked for. */
@@ -17,14 +22,42 @@ export abstract class InspectRoom extends Caller {
     return this.first("get_job", { id, include_payload: includePayload });
   }
 
-  /** A page of jobs that match every field of the filter, newest first, 1..200; payloads never. */
+  /**
+   * A page of jobs that match every field of the filter, newest first, 1..200; payloads never. A call looks at a bounded
+   * number of jobs, so a page may be short, or empty, and still name the next.
+   */
   async listJobs(filter: JobFilter = {}, cursor: string | null = null, maxRows = 50): Promise<JobPage> {
-    const jobs = await this.call<JobSummary>("list_jobs", {
+    const rows = await this.call<JobSummary | { id: null; cursor: string }>("list_jobs", {
       filter: new Json(filterJson(filter)),
       cursor,
       max_rows: maxRows,
     });
-    return { jobs, nextCursor: jobs.length === maxRows ? (jobs.at(-1)?.cursor ?? null) : null };
+    const last = rows.at(-1);
+    const goesOn = last !== undefined && (last.id === null || rows.length === maxRows);
+    return {
+      jobs: rows.filter((row): row is JobSummary => row.id !== null),
+      nextCursor: goesOn ? last.cursor : null,
+    };
+  }
+
+  /** How far a job has come; null where there is no such job, an empty checkpoint where it stored none. */
+  async getJobCheckpoint(id: string): Promise<StoredCheckpoint | null> {
+    return this.first("get_job_checkpoint", { id });
+  }
+
+  /** What a completed job left; null where it is gone, has not completed, or left nothing. */
+  async getJobResult(id: string): Promise<Required<JobResult> | null> {
+    return this.first("get_job_result", { id });
+  }
+
+  /** What a job's handler wrote last while it ran; the fence says which attempt that was. */
+  async getJobOutput(id: string): Promise<JobOutput | null> {
+    return this.first("get_job_output", { id });
+  }
+
+  /** What a job's handler reported last; the fence says which attempt that was. */
+  async getJobProgress(id: string): Promise<JobProgress | null> {
+    return this.first("get_job_progress", { id });
   }
 
   /** Jobs by state, of one queue or of all. */
@@ -43,9 +76,9 @@ export abstract class InspectRoom extends Caller {
     return this.call("list_attempts", { job_id: jobId, max_rows: maxRows });
   }
 
-  /** What a success has stored, as long as the job is kept; null where there is none. */
-  async getJobResult(id: string): Promise<{ readonly schemaVersion: number; readonly bytes: Buffer } | null> {
-    return this.first("get_job_result", { id });
+  /** Why a job is not running, by the rules of the gate; null where there is no such job. */
+  async explainAdmission(id: string): Promise<AdmissionExplanation | null> {
+    return this.first("explain_admission", { id });
   }
 
   /** What is not as it must be; empty on a sound install. Reads only. */

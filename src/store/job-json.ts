@@ -74,6 +74,18 @@ function jobJson(job: Job): string {
 
 function payloadJson(payload: unknown): string {
   if (payload instanceof Uint8Array) return `"payload_base64":"${base64(payload)}"`;
+  const text = payloadText(payload);
+  // Two things that JSON can say and PostgreSQL's JSON can't: they travel as bytes, and arrive as they are.
+  if (/\\u(?:0000|d[89a-f])/i.test(text)) return `"payload_base64":"${base64(Buffer.from(text, "utf8"))}"`;
+  return `"payload":${text}`;
+}
+
+/** A payload as the bytes that are stored. @throws StoreError `invalid` for what has no JSON form. */
+export function payloadBytes(payload: unknown): Uint8Array {
+  return payload instanceof Uint8Array ? payload : Buffer.from(payloadText(payload), "utf8");
+}
+
+function payloadText(payload: unknown): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(payload);
@@ -88,9 +100,7 @@ function payloadJson(payload: unknown): string {
   if (text === undefined) {
     throw invalid("payload", `of type ${typeof payload} has no JSON form`, "bytes, or what JSON can say");
   }
-  // Two things that JSON can say and PostgreSQL's JSON can't: they travel as bytes, and arrive as they are.
-  if (/\\u(?:0000|d[89a-f])/i.test(text)) return `"payload_base64":"${base64(Buffer.from(text, "utf8"))}"`;
-  return `"payload":${text}`;
+  return text;
 }
 
 function uniqueKeyJson(key: unknown): string {
@@ -100,6 +110,11 @@ function uniqueKeyJson(key: unknown): string {
 }
 
 function headersJson(headers: unknown): string {
+  return `"headers":${headersText(headers)}`;
+}
+
+/** Headers as JSON. @throws StoreError `invalid` for anything but an object of texts. */
+export function headersText(headers: unknown): string {
   if (typeof headers !== "object" || headers === null || Array.isArray(headers)) {
     throw invalid("headers", "must be an object", "up to 128 entries of text");
   }
@@ -107,7 +122,7 @@ function headersJson(headers: unknown): string {
     checkText("headers", name);
     checkText(`headers.${name}`, value);
   }
-  return `"headers":${JSON.stringify(headers)}`;
+  return JSON.stringify(headers);
 }
 
 function checkTexts(name: string, value: unknown): void {

@@ -10,13 +10,19 @@ import pg from "pg";
 import type { Pool, PoolConfig } from "pg";
 import { AdmitRoom } from "./admit.js";
 import { CapabilityRoom } from "./capabilities.js";
+import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
-import { toCheckoutError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { LimitsRoom } from "./limits.js";
+import { ScheduleRoom } from "./schedule.js";
 import { ListenRoom } from "./listen.js";
+import { OperationsRoom } from "./operations.js";
+import { PolicyRoom } from "./policy.js";
 import { SettleRoom } from "./settle.js";
+import { StatisticsRoom } from "./statistics.js";
 import { SweepRoom } from "./sweep.js";
 import { TransactionRoom } from "./transaction.js";
 import { VersionRoom } from "./version.js";
@@ -59,12 +65,18 @@ export class PgStore extends StoreCore {
       fallback_application_name: "headrace",
     };
     if (url !== undefined) config.connectionString = url;
-    let pool: Pool;
     try {
-      pool = new pg.Pool(config);
+      // Reads the address, and connects to nothing yet.
+      void new pg.Client(config);
     } catch (error) {
-      throw toCheckoutError(error);
+      throw invalid(
+        "url",
+        `is none: ${error instanceof Error ? error.message : String(error)}`,
+        "postgresql://…",
+        error,
+      );
     }
+    const pool = new pg.Pool(config);
     try {
       const store = new PgStore(pool, rest);
       store.#owned = pool;
@@ -93,9 +105,15 @@ const rooms = [
   TransactionRoom,
   SweepRoom,
   InspectRoom,
+  StatisticsRoom,
+  ArchiveRoom,
+  PolicyRoom,
   ControlRoom,
+  LimitsRoom,
+  ScheduleRoom,
   ListenRoom,
   CapabilityRoom,
+  OperationsRoom,
   VersionRoom,
 ] as const;
 
@@ -108,9 +126,15 @@ export interface PgStore
     TransactionRoom,
     SweepRoom,
     InspectRoom,
+    StatisticsRoom,
+    ArchiveRoom,
+    PolicyRoom,
     ControlRoom,
+    LimitsRoom,
+    ScheduleRoom,
     ListenRoom,
     CapabilityRoom,
+    OperationsRoom,
     VersionRoom {}
 
 for (const room of rooms) {

@@ -7,6 +7,8 @@ import type {
   AckOutcome,
   AckResult,
   Checkpoint,
+  JobOutput,
+  JobProgress,
   JobResult,
   JobState,
   LeaseRef,
@@ -88,7 +90,8 @@ export abstract class SettleRoom extends Caller {
     return this.values(
       "renew",
       { leases: new Json(`[${list}]`), lease_ms: leaseMs },
-      { hot: true, timeoutMs: Math.max(1, Math.min(this.callTimeoutMs, leaseMs / 2)) },
+      // A lease that is none is for SQL to refuse.
+      { hot: true, timeoutMs: leaseMs >= 1 ? Math.min(this.callTimeoutMs, leaseMs / 2) : undefined },
     );
   }
 
@@ -102,32 +105,47 @@ export abstract class SettleRoom extends Caller {
     await this.call("checkpoint", checkpointArguments(lease, checkpoint), { hot: true });
   }
 
-  /** Says how far the work has come, for people: 0 <= current <= total. */
+  /** Says how far the work has come, for people: 0 <= current <= total. Answers with it as it was stored. */
   async writeJobProgress(
     lease: LeaseRef,
     progress: { readonly current: number; readonly total: number; readonly message?: string },
-  ): Promise<void> {
-    await this.call("write_job_progress", { ...holder(lease), ...progress });
+  ): Promise<JobProgress> {
+    const { current, total, message = null } = progress;
+    const stored = await this.first<Stamp>("write_job_progress", {
+      ...holder(lease),
+      current,
+      total,
+      message: message ?? undefined,
+    });
+    return { current, total, message, fence: stored?.writtenFence ?? lease.fence, atMs: stored?.atMs ?? 0 };
   }
 
   /** Stores something to be read while the job still runs; each call replaces the last. */
-  async writeJobOutput(lease: LeaseRef, output: JobResult): Promise<void> {
-    await this.call("write_job_output", {
+  async writeJobOutput(lease: LeaseRef, output: JobResult): Promise<JobOutput> {
+    const { schemaVersion = 1, bytes } = output;
+    const stored = await this.first<Stamp>("write_job_output", {
       ...holder(lease),
-      schema_version: output.schemaVersion ?? 1,
-      bytes: output.bytes,
+      schema_version: schemaVersion,
+      bytes,
     });
+    return { schemaVersion, bytes, fence: stored?.writtenFence ?? lease.fence, atMs: stored?.atMs ?? 0 };
   }
 
-  /** Pauses a rate class in the whole fleet for `ms`, as when a service says "not now". */
-  async deferRateClass(name: string, ms: number): Promise<void> {
-    await this.call("defer_rate_class", { name, ms });
+  /** Pauses a rate class in the whole fleet for `ms`, as when a service says "not now"; answers until when. */
+  async deferRateClass(name: string, ms: number): Promise<number> {
+    return this.value("defer_rate_class", { name, ms });
   }
 
   /** Ends an attempt with success; in a transaction of the caller's it is `completeTx`. */
   async complete(lease: LeaseRef, actualWeight?: number): Promise<void> {
     await this.call("complete", { ...holder(lease), actual_weight: actualWeight });
   }
+}
+
+/** What the store adds to what a holder writes. */
+interface Stamp {
+  readonly writtenFence: bigint;
+  readonly atMs: number;
 }
 
 function holder({ jobId, leaseId, fence }: LeaseRef): { job_id: string; lease_id: string; fence: bigint } {

@@ -46,8 +46,13 @@ export class PgTx {
     }
   }
 
+  /** Never fails for want of a connection: without one the server rolls back by itself. */
   async rollback(): Promise<void> {
-    await this.#end("rollback");
+    try {
+      await this.#end("rollback");
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== "unavailable") throw error;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,3 +1,4 @@
+// timeout: 300 s
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";

@@ -19,7 +19,9 @@ begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
   -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that it puts before
   -- it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
-  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp then
+  -- In a snapshot that does not move on, nothing of this can be told.
+  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp
+    or current_setting('transaction_isolation') <> 'read committed' then
     return;
   end if;
 
@@ -57,7 +59,7 @@ begin
     mid_key = v_lane.tip_key,
     tip_ms = case when (last_ms, last_key) > (l.tip_ms, l.tip_key) then last_ms else l.tip_ms end,
     tip_key = case when (last_ms, last_key) > (l.tip_ms, l.tip_key) then last_key else l.tip_key end,
-    stamp = pg_snapshot_xmax(pg_current_snapshot()),
+    stamp = :SCHEMA.fresh_stamp(),
     moved_at_ms = advance_lane.at_ms
   where l.no = v_lane.no;
 end;

@@ -36,7 +36,9 @@ begin
         order by o.queue
         for update skip locked));
   end if;
-  perform :SCHEMA.rotate_lanes(pass, v_now);
+  if pass.quantum is not null or pass.crowded or pass.partial then
+    perform :SCHEMA.rotate_lanes(pass, v_now);
+  end if;
   if pass.chosen <> '{}' then
     delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
   end if;

@@ -14,21 +14,26 @@ declare
   v_verdict :SCHEMA.verdict;
   v_taken bigint[] := '{}';
   v_left integer := capacity;
-  v_limited boolean := exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit);
+  v_alone boolean;
+  v_limited boolean;
+  v_policed boolean;
 begin
+  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit) into v_limited;
+  v_policed := v_limited or exists (select from :SCHEMA.quarantine);
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
   v_pass.refusals := '{}';
-  v_pass.dry := '{}';
   v_pass.asked := '{}';
+  v_pass.dry := '{}';
   v_pass.cut := '{}';
   v_pass.quantum := quantum;
-  v_pass.crowded := cardinality(v_pass.lanes) >= greatest(64, capacity) / 2;
+  v_pass.partial := false;
+  v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
-  if v_limited and v_lanes <> '{}' then
+  if v_limited and v_lanes is not null then
     v_usable := :SCHEMA.usable_lanes(v_lanes, :SCHEMA.now_ms());
     v_lanes := v_usable.lanes;
-    v_pass.refusals := v_usable.refusals;
+    v_pass.refusals := coalesce(v_usable.refusals, '{}');
     v_pass.ready_ms := v_usable.ready_ms;
   end if;
   if cardinality(queues) > 1 then
@@ -38,28 +43,37 @@ begin
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call short when
   -- many jobs drop out at the gate; what remains is met by the next call.
   for v_round in 1 .. 20 loop
-    exit when v_left = 0 or coalesce(v_lanes, '{}') = '{}';
-    v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-    v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
-    v_picked := case
-      when cardinality(v_lanes) = 1 then v_drawn
-      else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
-    end;
-    v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
-
+    exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
+    v_alone := cardinality(v_lanes) = 1 and quantum is null;
+    if v_alone then
+      v_lanes[1].most := v_left;
+      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_picked := v_drawn;
+    else
+      v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
+      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_picked := :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares);
+    end if;
+    if v_policed or exists (select from unnest(v_picked) c where c.deadline_ms is not null) then
+      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
+      v_pass.refusals := v_pass.refusals || v_verdict.refusals;
+      v_pass.charging := v_pass.charging || v_verdict.charging;
+      v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
+    else
+      v_verdict.admitted := v_picked;
+      v_verdict.closed := '{}';
+    end if;
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
-    v_pass.refusals := v_pass.refusals || v_verdict.refusals;
-    v_pass.charging := v_pass.charging || v_verdict.charging;
-    v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
-    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(
-      select distinct d.lane_no from unnest(v_drawn) d where d.key not in (select p.key from unnest(v_picked) p));
-    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     v_left := v_left - cardinality(v_verdict.admitted);
-    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     if v_pass.shares is not null then
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
+    exit when v_left = 0 and v_alone and v_round = 1;
+
+    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
+    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
+    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn) d where d.key <> all (v_taken));
+    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l

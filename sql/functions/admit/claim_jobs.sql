@@ -14,27 +14,32 @@ as $$
 declare
   v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
   v_now bigint := :SCHEMA.now_ms();
+  v_keys bigint[];
   v_leases bigint[];
   v_lease_no bigint;
 begin
-  insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms,
-    array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}'))))
-  returning lease_no into v_lease_no;
+  v_keys := array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}')));
+  if v_keys <> '{}' then
+    insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
+    values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms, v_keys)
+    returning lease_no into v_lease_no;
+  end if;
   if pass.own_leases is null then
     v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
   else
+    -- One lease for each partition under a ceiling, by which its running jobs are counted (running_in).
     with own as (
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array[c.key]
+      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array_agg(c.key)
       from unnest(pass.chosen) c
       where c.queue = any (pass.own_leases)
-      returning lease_no, keys[1] as key
+      group by c.queue, c.partition_key
+      returning lease_no, queue, partition_key
     )
     select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
     into v_leases
     from unnest(pass.chosen) with ordinality c
-    left join own o on o.key = c.key;
+    left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
   end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
@@ -42,8 +47,11 @@ begin
       update :SCHEMA.job j
       set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
         lease_no = c.lease_no, claimed_at_ms = v_now,
-        charged = case when j.rate_classes && pass.charging then
-          array(select n from unnest(j.rate_classes) n where n = any (pass.charging)) end
+        charged = case
+          when j.rate_classes <@ pass.charging then j.rate_classes
+          when j.rate_classes && pass.charging then
+            array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
+        end
       from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,

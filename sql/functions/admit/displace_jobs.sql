@@ -16,9 +16,10 @@ begin
   with victim as (
     select j.key, j.lease_no, l.worker, j.claimed_at_ms
     from :SCHEMA.lease l
-    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no and j.state = 'running'
+    cross join lateral unnest(l.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
     where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
-    order by l.claimed_at_ms, l.lease_no
+    order by j.claimed_at_ms, j.key
     limit displace_jobs.most
     for update of j skip locked
   ), displaced as (
@@ -35,7 +36,7 @@ begin
   if v_victims is null then
     return 0;
   end if;
-  delete from :SCHEMA.lease l where l.lease_no in (select v.lease_no from unnest(v_victims) v);
+  perform :SCHEMA.drop_leases(array(select distinct v.lease_no from unnest(v_victims) v));
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   values (displace_jobs.queue, v_now, cardinality(v_victims), - cardinality(v_victims));
   perform :SCHEMA.record_attempts(

@@ -8,7 +8,6 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
-  v_chosen bigint;
   v_room bigint;
   v_over bigint[];
 begin
@@ -19,30 +18,33 @@ begin
     for update
   loop
     verdict.own_leases := verdict.own_leases || v_limit.queue;
+    v_over := '{}';
     for v_partition in
-      select c.partition_key, array_agg(c.key order by c.ordinality) as keys
-      from unnest(verdict.admitted) with ordinality c
-      where c.queue = v_limit.queue
-      group by c.partition_key
+      select p.partition_key, p.keys,
+        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key) - p.chosen) as room,
+        v_limit.max_concurrent - p.chosen as most
+      from (
+        select c.partition_key, array_agg(c.key order by c.ordinality) as keys, (
+            select count(*) from unnest(chosen) e
+            where e.queue = v_limit.queue and e.partition_key = c.partition_key) as chosen
+        from unnest(verdict.admitted) with ordinality c
+        where c.queue = v_limit.queue
+        group by c.partition_key) p
     loop
-      v_chosen := (
-        select count(*) from unnest(chosen) c
-        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key);
-      v_room := greatest(0,
-        v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key) - v_chosen);
+      v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_limit.max_concurrent - v_chosen) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
       end if;
-      v_over := v_partition.keys[(v_room + 1)::integer :];
-      continue when v_over = '{}';
-      case v_limit.on_saturated
-        when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
-        when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
-        else null;
-      end case;
-      verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
     end loop;
+    continue when v_over = '{}';
+    case v_limit.on_saturated
+      when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
+      when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
+      else null;
+    end case;
+    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
   end loop;
   return verdict;
 end;

@@ -13,7 +13,7 @@ begin
     perform :SCHEMA.end_turns(pass, at_ms);
   elsif pass.crowded then
     perform :SCHEMA.serve_lanes(pass.asked, at_ms);
-  elsif pass.partial then
+  else
     -- Some got one more than others, or were not asked: only then does it matter who is next.
     perform :SCHEMA.serve_lanes(array(
       select l.no

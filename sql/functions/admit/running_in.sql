@@ -6,12 +6,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   return (
     select count(*)
     from :SCHEMA.lease l
-    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+    cross join lateral unnest(l.keys) k(key)
+    cross join lateral (
+      select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
     where l.queue = running_in.queue and l.partition_key = running_in.partition_key);
 end;
 $$;

@@ -12,6 +12,7 @@ as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_before :SCHEMA.job[];
+  v_closed bigint[] := '{}';
 begin
   -- The row as it was says what was running: the row as it becomes no longer does.
   v_before := array(
@@ -19,20 +20,33 @@ begin
     where j.key = any (keys) and j.state in ('pending', 'scheduled', 'available', 'running', 'retryable')
     order by j.key
     for update);
+  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+    v_closed := :SCHEMA.close_runs(array(
+      select cast(row(b.key, b.fence, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job', null)
+        as :SCHEMA.run_end)
+      from unnest(v_before) b
+      join :SCHEMA.lease l on l.lease_no = b.lease_no), v_now);
+  end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
   select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, b.attempt + 1, b.fence, l.worker,
     b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job'
   from unnest(v_before) b
   join :SCHEMA.lease l on l.lease_no = b.lease_no
-  where not exists (select from :SCHEMA.queue q where q.queue = b.queue and q.history = 'none');
+  where b.key <> all (v_closed)
+    and not exists (select from :SCHEMA.queue q where q.queue = b.queue and q.history = 'none');
   update :SCHEMA.job j
   set state = 'cancelled', finalized_at_ms = v_now,
     evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)),
     lease_no = null, claimed_at_ms = null, charged = null
   where j.key in (select b.key from unnest(v_before) b);
-  delete from :SCHEMA.lease l
-  where l.queue is not null and l.lease_no in (select b.lease_no from unnest(v_before) b);
+  if exists (select from unnest(v_before) b where b.lease_no is not null) then
+    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b where b.lease_no is not null));
+    -- Where there is a ceiling, somebody may have waited for the place.
+    perform :SCHEMA.wake_workers(array(
+      select distinct b.queue from unnest(v_before) b
+      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m where m.queue = b.queue)));
+  end if;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select b.queue, v_now, - count(*) from unnest(v_before) b group by b.queue;
   perform :SCHEMA.trim_attempts(b.key) from unnest(v_before) b

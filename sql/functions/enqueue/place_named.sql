@@ -54,12 +54,15 @@ begin
     insert into :SCHEMA.job (
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
       payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers, tags,
-      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms)
+      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash, backoff_base_ms,
+      backoff_multiplier, backoff_max_ms)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
       case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms, job.retention_ms,
-      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms)
+      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms,
+      (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms, (job.face).backoff_multiplier,
+      (job.face).backoff_max_ms)
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then

@@ -62,7 +62,8 @@ begin
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
           'unique_window_ms|needs a unique_key|one of the two'
-      end
+      end,
+      null
     ) as :SCHEMA.job_input) order by r.ord)
   into v_jobs
   from rows from (

@@ -48,7 +48,8 @@ begin
       select c.name, round(c.tokens, 3) as tokens, c.ready_ms into v_class
       from (
         select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
-          :SCHEMA.class_ready_ms(r, position_in_line * v_job.weight, v_now) as ready_ms
+          :SCHEMA.class_ready_ms(
+            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst), v_now) as ready_ms
         from :SCHEMA.rate_class r
         where r.name = any (v_job.rate_classes)
           and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c

@@ -47,6 +47,13 @@ begin
     end if;
     return v_found;
   end if;
+  if states = '{running}' and not exists (select from :SCHEMA.lease l offset 2000 limit 1) then
+    v_found.keys := array(select k from :SCHEMA.lease l cross join lateral unnest(l.keys) k
+      where k < before_key);
+    if cardinality(v_found.keys) <= 4 * examined then
+      return v_found;
+    end if;
+  end if;
   if filter ? 'queue' or states is not null then
     v_queues := case when filter ? 'queue' then array[filter ->> 'queue'] else :SCHEMA.cold_queues(21) end;
     if states is null or states && '{available,running}' then

@@ -107,6 +107,13 @@ begin
         and c.relname = 'job_archive_' || to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC',
           'YYYYMM'))
     limit 1;
+  return query
+    select 'an open run has its job running', coalesce(a.run_id, a.no::text), 'job ' || a.job_id || ', fence ' || a.fence
+    from :SCHEMA.attempt a
+    where a.finished_at_ms is null and a.fence is not null
+      and not exists (
+        select from :SCHEMA.job j where j.key = a.job_key and j.state = 'running' and j.fence = a.fence)
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is

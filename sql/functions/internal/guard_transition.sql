@@ -13,7 +13,7 @@ begin
     or tg_op = 'UPDATE' and v_from = v_to
     or exists (select from :SCHEMA.transition t where t.from_state = v_from and t.to_state = v_to)
   then
-    return case when tg_op = 'DELETE' then old else new end;
+    return null;
   end if;
   get diagnostics v_context = pg_context;
   perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to, jsonb_build_object(

@@ -10,7 +10,8 @@ begin
   return query
     select m.name, m.queue, m.max_concurrent, m.on_saturated,
       (select count(*) from :SCHEMA.lease l
-        join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+        cross join lateral unnest(l.keys) k(key)
+        join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
         where l.queue = m.queue)
     from :SCHEMA.concurrency_limit m
     order by m.name

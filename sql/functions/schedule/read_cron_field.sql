@@ -17,6 +17,9 @@ declare
   v_step integer;
   v_values integer[] := '{}';
 begin
+  if value = '*' then
+    return array(select v from generate_series(least_value, greatest_value) v);
+  end if;
   foreach v_item in array string_to_array(lower(value), ',') loop
     v_parts := regexp_match(v_item, '^(\*|\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?(?:/(\d{1,2}))?$');
     v_step := coalesce(v_parts[3]::integer, 1);

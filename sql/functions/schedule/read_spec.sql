@@ -42,7 +42,7 @@ begin
     v_parts := array['0'] || v_parts;
   elsif cardinality(v_parts) <> 6 or left(v_text, 1) = '@' then
     perform :SCHEMA.raise_invalid('spec', 'is neither cron nor a known word: ' || :SCHEMA.cut_text(spec, 80),
-      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily, @weekly, @monthly, @yearly');
+      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily and the like');
   end if;
   v_rule.seconds := :SCHEMA.read_cron_field('second', v_parts[1], 0, 59);
   v_rule.minutes := :SCHEMA.read_cron_field('minute', v_parts[2], 0, 59);

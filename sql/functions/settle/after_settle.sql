@@ -24,7 +24,7 @@ begin
   delete from :SCHEMA.job_extra x
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
-    delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
+    perform :SCHEMA.drop_leases(array(select distinct s.lease_no from unnest(settled) s where s.own_lease));
     -- A place under a ceiling is free: whoever waits for it may sleep.
     perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
   end if;

@@ -63,9 +63,14 @@ begin
       values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
         v_expires_ms, v_partly.keys)
       returning lease_no into v_lease_no;
+      -- Who holds one of the rows ends its attempt, and may wait for the lease that is locked here.
       update :SCHEMA.job j
       set lease_no = v_lease_no
-      where j.key = any (v_partly.keys) and j.lease_no = v_partly.lease_no;
+      where j.key = any (array(
+        select o.key from :SCHEMA.job o
+        where o.key = any (v_partly.keys) and o.lease_no = v_partly.lease_no
+        order by o.key
+        for update skip locked));
     end if;
   end loop;
   return query

@@ -17,9 +17,12 @@ declare
 begin
   with held as materialized (
     select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms, coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+      coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
-        when 'retry' then case when h.attempt < h.max_attempts - 1 then 'retryable' else 'archived' end
+        when 'retry' then case when h.attempt < coalesce(c.max_attempts, h.max_attempts) - 1 then 'retryable' else 'archived' end
         when 'skip' then 'archived'
         when 'snooze' then 'scheduled'
         when 'rate_limited' then 'available'
@@ -27,20 +30,29 @@ begin
       end as :SCHEMA.job_state) as state
     from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a
     cross join lateral (
-      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts
+      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts, j.kind,
+        j.backoff_base_ms, j.backoff_multiplier, j.backoff_max_ms
       from :SCHEMA.job j
       where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
         and (a.outcome <> 'success' or j.retention_ms is not null)
       offset 0) h
     cross join lateral (
       select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+    -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at its enqueue.
+    left join lateral (
+      select greatest(t.max_attempts, 1) as max_attempts, t.base_delay_ms, t.backoff_multiplier as multiplier, t.max_delay_ms
+      from :SCHEMA.task_config t
+      where a.outcome = 'retry' and h.backoff_base_ms is not null and t.task_name = h.kind
+      offset 0) c on true
   ), moved as (
     update :SCHEMA.job j
     set state = h.state,
+      max_attempts = h.max_attempts,
       attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
         when h.state = 'retryable' then
-          v_now + coalesce(h.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+          v_now + coalesce(h.delay_ms, :SCHEMA.policy_backoff_ms(h.base_ms, h.multiplier, h.max_ms, j.attempt),
+            :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
         when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,

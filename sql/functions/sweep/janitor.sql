@@ -37,6 +37,22 @@ begin
     order by o.finished_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
+  delete from :SCHEMA.attempt a where a.no = any (array(
+    select o.no from :SCHEMA.attempt o
+    where o.finished_at_ms is null and o.fence is null and o.started_at_ms < v_now - 30 * v_day
+    limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.run_lease r where r.lease_id = any (array(
+    select o.lease_id from :SCHEMA.run_lease o where o.expires_at_ms < v_now - v_day
+    order by o.expires_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.enqueue_window w where (w.task_name, w.no) in (
+    select o.task_name, o.no from :SCHEMA.enqueue_window o where o.at_ms < v_now - 60000
+    limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
   delete from :SCHEMA.worker w where w.worker_id = any (array(
     select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
     order by o.heartbeat_at_ms limit max_rows for update skip locked));

@@ -12,7 +12,16 @@ as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_lost :SCHEMA.job[];
+  v_closed bigint[] := '{}';
 begin
+  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+    v_closed := :SCHEMA.close_runs(array(
+      select cast(row(j.key, j.fence, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job', null)
+        as :SCHEMA.run_end)
+      from unnest(keys) k(key)
+      join :SCHEMA.job j on j.key = k.key and j.state = 'running'
+      join :SCHEMA.lease l on l.lease_no = j.lease_no), v_now);
+  end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
   select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
@@ -20,7 +29,8 @@ begin
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
-  where not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
+  where j.key <> all (v_closed)
+    and not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
   set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
     -- What is there is the caller's; whatever it is, the job must get away from its dead worker.

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e79341342567550deede14cf64974ac27f255bbf
+--! Hash: sha1:c31689013d8300fb173b6a2b4c400fc6c90ce4b4
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -66,6 +66,11 @@ create table :SCHEMA.job (
   finalized_at_ms bigint,
   evict_at_ms bigint,
   quarantined_as text,
+  actor_json text,
+  signature_hash numeric(20),
+  backoff_base_ms bigint,
+  backoff_multiplier double precision,
+  backoff_max_ms bigint,
   constraint job_running_has_lease check ((state = 'running') = (lease_no is not null)),
   constraint job_finalized check ((finalized_at_ms is not null) = (
     state in ('completed', 'archived', 'cancelled', 'quarantined', 'undecodable'))),
@@ -84,6 +89,7 @@ create unique index job_id on :SCHEMA.job (id) where id is not null;
 create unique index job_unique_key on :SCHEMA.job (unique_key) where unique_key is not null and stage < 2;
 create index job_quarantined on :SCHEMA.job (quarantined_as, key) where quarantined_as is not null;
 create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not null and stage < 2;
+create index job_task on :SCHEMA.job (kind, key) where backoff_base_ms is not null and stage < 2;
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
 comment on table :SCHEMA.job is
@@ -102,8 +108,22 @@ comment on column :SCHEMA.job.class_key is 'rate_classes as one text (class_key(
 comment on column :SCHEMA.job.unique_key is 'Scoped key, held while the job is unfinished.';
 comment on column :SCHEMA.job.evict_at_ms is 'When a finished job may be evicted; null: never.';
 comment on column :SCHEMA.job.quarantined_as is 'The fingerprint under which it was quarantined.';
+comment on column :SCHEMA.job.actor_json is 'Who asked for it, as the backend surface was told; opaque.';
+comment on column :SCHEMA.job.signature_hash is 'Of the task''s signature when it was enqueued, 64 bits unsigned; null: unchecked.';
+comment on column :SCHEMA.job.backoff_base_ms is
+  'The waits between attempts of a job of the backend surface (policy_backoff_ms); null: a job of the other surface.';
+comment on index :SCHEMA.job_task is 'What max_in_flight counts.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
 comment on index :SCHEMA.job_due is 'What promote_due looks for.';
+
+create type :SCHEMA.backend_fields as (
+  actor_json text,
+  signature_hash numeric(20),
+  backoff_base_ms bigint,
+  backoff_multiplier double precision,
+  backoff_max_ms bigint
+);
+comment on type :SCHEMA.backend_fields is 'What only jobs of the backend surface have.';
 
 create type :SCHEMA.job_input as (
   ord integer,
@@ -133,7 +153,8 @@ create type :SCHEMA.job_input as (
   sticky_worker text,
   periodic_schedule_id text,
   periodic_tick_ms bigint,
-  fault text
+  fault text,
+  face :SCHEMA.backend_fields
 );
 comment on type :SCHEMA.job_input is 'A job as read from the JSON of enqueue_many; fault says what is wrong with it.';
 
@@ -331,6 +352,7 @@ create table :SCHEMA.lane (
   moved_at_ms bigint not null default 0,
   served_at_ms bigint not null default 0,
   dying boolean not null default false,
+  mark_stamp xid8,
   retire_stamp xid8,
   checked_at_ms bigint not null default 0
 ) with (fillfactor = 50);
@@ -467,7 +489,7 @@ comment on table :SCHEMA.queue_depth is 'Unfinished jobs per queue, as of the la
 
 create table :SCHEMA.attempt (
   no bigint generated always as identity primary key,
-  job_key bigint not null,
+  job_key bigint,
   job_id text not null,
   kind text not null,
   queue text not null,
@@ -479,12 +501,159 @@ create table :SCHEMA.attempt (
   outcome text,
   error text,
   logs jsonb,
-  run_id text
+  run_id text,
+  duration_ms bigint
 );
 create index attempt_job on :SCHEMA.attempt (job_key, no);
 create index attempt_age on :SCHEMA.attempt (finished_at_ms);
 create unique index attempt_run on :SCHEMA.attempt (run_id) where run_id is not null;
-comment on table :SCHEMA.attempt is 'What was tried and how it ended: append-only history, bounded per job, gone with the job.';
+create index attempt_open on :SCHEMA.attempt (job_key) where finished_at_ms is null;
+create index attempt_newest on :SCHEMA.attempt (started_at_ms desc, no desc) where started_at_ms is not null;
+create index attempt_of_job on :SCHEMA.attempt (job_id, started_at_ms desc, no desc) where started_at_ms is not null;
+create index attempt_kind on :SCHEMA.attempt (kind, outcome) where started_at_ms is not null;
+comment on table :SCHEMA.attempt is 'What was tried and how it ended: history, bounded per job, gone with the job.';
+comment on column :SCHEMA.attempt.run_id is
+  'Where the claim itself wrote the row: the token of its holder. Such a row is open, finished_at_ms null, while the job runs.';
+comment on column :SCHEMA.attempt.duration_ms is 'As the holder measured it; null: from the two instants.';
+
+create table :SCHEMA.task_config (
+  task_name text primary key,
+  priority integer not null check (priority > -2147483648),
+  pool text not null,
+  max_attempts integer not null check (max_attempts >= 0),
+  base_delay_ms bigint not null check (base_delay_ms >= 0),
+  backoff_multiplier double precision not null check (backoff_multiplier = 0 or backoff_multiplier between 1 and 100),
+  max_delay_ms bigint not null check (max_delay_ms >= 0),
+  max_in_flight integer not null check (max_in_flight >= 0),
+  max_enqueue_per_second integer not null check (max_enqueue_per_second >= 0),
+  idempotency_mode text check (idempotency_mode in ('lwt', 'none')),
+  retention_ms bigint check (retention_ms >= 0),
+  revision bigint not null,
+  updated_at_ms bigint not null
+);
+comment on table :SCHEMA.task_config is
+  'Policies of tasks, for jobs of the backend surface. 0 switches a limit off; max_attempts counts executions, 0 and 1 mean one.';
+comment on column :SCHEMA.task_config.priority is 'Lower first, as everywhere in the backend surface.';
+comment on column :SCHEMA.task_config.retention_ms is 'How long finished jobs stay: null for ever, 0 not at all.';
+
+create table :SCHEMA.task_config_revision (
+  like :SCHEMA.task_config,
+  primary key (task_name, revision)
+);
+comment on table :SCHEMA.task_config_revision is 'The last 100 revisions of each task''s policies.';
+
+create table :SCHEMA.task_limit (
+  task_name text primary key,
+  touched bigint not null default 0,
+  enqueued bigint not null default 0
+) with (fillfactor = 50);
+comment on table :SCHEMA.task_limit is
+  'A row for each task that has a limit, which its enqueues take turns on. enqueued numbers those in enqueue_window.';
+
+create table :SCHEMA.enqueue_window (
+  task_name text not null,
+  no bigint not null,
+  at_ms bigint not null,
+  primary key (task_name, no)
+);
+comment on table :SCHEMA.enqueue_window is
+  'The enqueues of the last second, numbered, of tasks with max_enqueue_per_second: one more is allowed when the one as many '
+  'numbers back as the limit is older than a second.';
+
+create table :SCHEMA.run_lease (
+  job_id text primary key,
+  lease_id text not null unique,
+  worker text not null,
+  expires_at_ms bigint not null
+);
+create index run_lease_expiry on :SCHEMA.run_lease (expires_at_ms);
+comment on table :SCHEMA.run_lease is
+  'Ids that somebody has reserved and nobody runs; there may be no job of that id. A claim of the job takes the row over.';
+
+create type :SCHEMA.run_end as (
+  job_key bigint,
+  fence bigint,
+  outcome text,
+  error text,
+  logs jsonb
+);
+comment on type :SCHEMA.run_end is 'How an attempt has ended.';
+
+create type :SCHEMA.backend_claim as (
+  id text,
+  kind text,
+  queue text,
+  partition_key text,
+  priority integer,
+  attempt integer,
+  crash_attempt integer,
+  max_attempts integer,
+  payload bytea,
+  schema_version integer,
+  headers jsonb,
+  lease_id text,
+  fence bigint,
+  expires_at_ms bigint,
+  checkpoint jsonb,
+  cursor bytea,
+  weight integer,
+  rate_classes text[],
+  timeout_ms bigint,
+  deadline_ms bigint,
+  enqueued_at_ms bigint,
+  scheduled_at_ms bigint,
+  refused jsonb,
+  next_due_ms bigint,
+  run_id text,
+  actor_json text,
+  signature_hash text
+);
+comment on type :SCHEMA.backend_claim is 'A claim, and what only jobs of the backend surface have.';
+
+create type :SCHEMA.backend_input as (
+  job :SCHEMA.job_input,
+  idempotency_key text,
+  status text,
+  attempt integer,
+  run_id text
+);
+comment on type :SCHEMA.backend_input is 'A job as the backend surface is handed it.';
+
+create type :SCHEMA.backend_job as (
+  job_id text,
+  task_name text,
+  actor_json text,
+  params_json text,
+  priority integer,
+  pool text,
+  status text,
+  idempotency_key text,
+  created_at_ms bigint,
+  signature_hash text,
+  attempt integer,
+  max_attempts integer,
+  scheduled_at_ms bigint,
+  run_id text,
+  lease_id text,
+  fence bigint,
+  expires_at_ms bigint
+);
+comment on type :SCHEMA.backend_job is
+  'A job as the backend surface shows it: lower priority first, attempts from 1; the last four only while it runs.';
+
+create type :SCHEMA.backend_run as (
+  run_id text,
+  job_id text,
+  task_name text,
+  attempt integer,
+  status text,
+  started_at_ms bigint,
+  finished_at_ms bigint,
+  duration_ms bigint,
+  error_message text,
+  worker text
+);
+comment on type :SCHEMA.backend_run is 'An attempt as the backend surface shows it.';
 
 create table :SCHEMA.job_extra (
   key bigint primary key,
@@ -932,6 +1101,107 @@ $$;
 comment on function :SCHEMA.raise_invalid is 'Raises HR007 invalid with the field, what is wrong with it, and the bound.';
 revoke all on function :SCHEMA.raise_invalid from public;
 --! EndIncluded internal/raise_invalid.sql
+--! Included internal/mask_secrets.sql
+create or replace function :SCHEMA.mask_secrets(value text)
+returns text
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  c_key text := '((?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key)[\\"'']*[[:space:]]*[=:][[:space:]]*)';
+  c_value text := '[^][:space:]\\"'',;&)}]+';
+begin
+  -- The password of an URL may itself hold / ? #: all up to the last @ goes.
+  value := regexp_replace(value, '([a-z][a-z0-9+.-]*://)[^[:space:]"''<>]*@', '\1***@', 'gi');
+  value := regexp_replace(value, '(authorization[\\"'']*[[:space:]]*[=:][[:space:]]*[\\"'']*)'
+    || '(?:(?:basic|bearer|digest|negotiate|token)[[:space:]]+)?' || c_value, '\1***', 'gi');
+  value := regexp_replace(value, '(\mbearer[[:space:]]+)' || c_value, '\1***', 'gi');
+  value := regexp_replace(value, c_key || '(?:"(?:[^"\\]|\\.)*"|''[^'']*'')', '\1***', 'gi');
+  return regexp_replace(value, c_key || '([\\"'']*)' || c_value, '\1\2***', 'gi');
+end;
+$$;
+comment on function :SCHEMA.mask_secrets is
+  'A text for people without what looks like a secret in it: the user and password of URLs, and the values behind '
+  'password, secret, token, API key, bearer and authorization, each up to where it ends.';
+revoke all on function :SCHEMA.mask_secrets from public;
+--! EndIncluded internal/mask_secrets.sql
+--! Included internal/utf8_text.sql
+create or replace function :SCHEMA.utf8_text(bytes bytea)
+returns text
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return convert_from(utf8_text.bytes, 'UTF8');
+exception when character_not_in_repertoire or untranslatable_character then
+  return null;
+end;
+$$;
+comment on function :SCHEMA.utf8_text is 'The bytes as text; null where they are not UTF-8.';
+revoke all on function :SCHEMA.utf8_text from public;
+--! EndIncluded internal/utf8_text.sql
+--! Included internal/check_keys.sql
+create or replace function :SCHEMA.check_keys(field text, value json, known text[])
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_key text;
+begin
+  if json_typeof(value) is distinct from 'object' then
+    perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
+  end if;
+  select k into v_key from json_object_keys(value) k where k <> all (known) limit 1;
+  if found then
+    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_key, 40), array_to_string(known, ', '));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.check_keys is
+  'Raises HR007 invalid unless the value is an object with none but these keys.';
+revoke all on function :SCHEMA.check_keys from public;
+--! EndIncluded internal/check_keys.sql
+--! Included internal/policy_backoff_ms.sql
+create or replace function :SCHEMA.policy_backoff_ms(
+  base_ms bigint, multiplier double precision, max_ms bigint, attempt integer
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_cap double precision := coalesce(nullif(max_ms, 0), 86400000);
+  v_times integer := greatest(attempt, 0);
+begin
+  if base_ms is null then
+    return null;
+  elsif base_ms <= 0 then
+    return 0;
+  elsif base_ms >= v_cap then
+    return v_cap;
+  elsif multiplier <= 1 then
+    return base_ms;
+  elsif ln(v_cap / base_ms) / ln(multiplier) <= v_times then
+    -- Compared as logarithms: the power itself may be beyond all numbers.
+    return v_cap;
+  end if;
+  return least(v_cap, base_ms * power(multiplier, v_times) * (1 + random() / 10));
+end;
+$$;
+comment on function :SCHEMA.policy_backoff_ms is
+  'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth more; '
+  'never above max_ms (0: a day). attempt counts from 0. Null without a base.';
+revoke all on function :SCHEMA.policy_backoff_ms from public;
+--! EndIncluded internal/policy_backoff_ms.sql
 --! Included internal/now_ms.sql
 create or replace function :SCHEMA.now_ms()
 returns bigint
@@ -1236,7 +1506,7 @@ begin
     or tg_op = 'UPDATE' and v_from = v_to
     or exists (select from :SCHEMA.transition t where t.from_state = v_from and t.to_state = v_to)
   then
-    return case when tg_op = 'DELETE' then old else new end;
+    return null;
   end if;
   get diagnostics v_context = pg_context;
   perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to, jsonb_build_object(
@@ -1377,6 +1647,32 @@ $$;
 comment on function :SCHEMA.raise_rejected is 'Raises HR005 lease_rejected for a job.';
 revoke all on function :SCHEMA.raise_rejected from public;
 --! EndIncluded internal/raise_rejected.sql
+
+--! Included internal/fresh_stamp.sql
+create or replace function :SCHEMA.fresh_stamp()
+returns xid8
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- The xmax of a snapshot is only one beyond the youngest transaction that has ended; one that is younger and still open
+  -- would not be waited for. So a transaction younger than all takes its number here, and ends.
+  begin
+    perform pg_logical_emit_message(true, 'headrace', '');
+    perform :SCHEMA.raise_error('HR000', 'a number was taken');
+  exception when sqlstate 'HR000' then
+    null;
+  end;
+  return pg_snapshot_xmax(pg_current_snapshot());
+end;
+$$;
+comment on function :SCHEMA.fresh_stamp is
+  'A number beyond those of all transactions that have begun to write: once the oldest that is open has reached it, they have '
+  'ended.';
+revoke all on function :SCHEMA.fresh_stamp from public;
+--! EndIncluded internal/fresh_stamp.sql
 --! Included internal/sum_counts.sql
 create or replace function :SCHEMA.sum_counts(counts jsonb)
 returns jsonb
@@ -1850,12 +2146,15 @@ begin
     insert into :SCHEMA.job (
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
       payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers, tags,
-      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms)
+      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash, backoff_base_ms,
+      backoff_multiplier, backoff_max_ms)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
       case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms, job.retention_ms,
-      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms)
+      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms,
+      (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms, (job.face).backoff_multiplier,
+      (job.face).backoff_max_ms)
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then
@@ -2131,7 +2430,8 @@ begin
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
           'unique_window_ms|needs a unique_key|one of the two'
-      end
+      end,
+      null
     ) as :SCHEMA.job_input) order by r.ord)
   into v_jobs
   from rows from (
@@ -2338,7 +2638,9 @@ begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
   -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that it puts before
   -- it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
-  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp then
+  -- In a snapshot that does not move on, nothing of this can be told.
+  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp
+    or current_setting('transaction_isolation') <> 'read committed' then
     return;
   end if;
 
@@ -2376,7 +2678,7 @@ begin
     mid_key = v_lane.tip_key,
     tip_ms = case when (last_ms, last_key) > (l.tip_ms, l.tip_key) then last_ms else l.tip_ms end,
     tip_key = case when (last_ms, last_key) > (l.tip_ms, l.tip_key) then last_key else l.tip_key end,
-    stamp = pg_snapshot_xmax(pg_current_snapshot()),
+    stamp = :SCHEMA.fresh_stamp(),
     moved_at_ms = advance_lane.at_ms
   where l.no = v_lane.no;
 end;
@@ -2491,27 +2793,32 @@ as $$
 declare
   v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
   v_now bigint := :SCHEMA.now_ms();
+  v_keys bigint[];
   v_leases bigint[];
   v_lease_no bigint;
 begin
-  insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms,
-    array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}'))))
-  returning lease_no into v_lease_no;
+  v_keys := array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}')));
+  if v_keys <> '{}' then
+    insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
+    values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms, v_keys)
+    returning lease_no into v_lease_no;
+  end if;
   if pass.own_leases is null then
     v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
   else
+    -- One lease for each partition under a ceiling, by which its running jobs are counted (running_in).
     with own as (
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array[c.key]
+      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array_agg(c.key)
       from unnest(pass.chosen) c
       where c.queue = any (pass.own_leases)
-      returning lease_no, keys[1] as key
+      group by c.queue, c.partition_key
+      returning lease_no, queue, partition_key
     )
     select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
     into v_leases
     from unnest(pass.chosen) with ordinality c
-    left join own o on o.key = c.key;
+    left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
   end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
   return query
@@ -2519,8 +2826,11 @@ begin
       update :SCHEMA.job j
       set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
         lease_no = c.lease_no, claimed_at_ms = v_now,
-        charged = case when j.rate_classes && pass.charging then
-          array(select n from unnest(j.rate_classes) n where n = any (pass.charging)) end
+        charged = case
+          when j.rate_classes <@ pass.charging then j.rate_classes
+          when j.rate_classes && pass.charging then
+            array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
+        end
       from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
       where j.ctid = c.tid and j.state = 'available'
       returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
@@ -2674,7 +2984,9 @@ begin
         order by o.queue
         for update skip locked));
   end if;
-  perform :SCHEMA.rotate_lanes(pass, v_now);
+  if pass.quantum is not null or pass.crowded or pass.partial then
+    perform :SCHEMA.rotate_lanes(pass, v_now);
+  end if;
   if pass.chosen <> '{}' then
     delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
   end if;
@@ -2844,21 +3156,26 @@ declare
   v_verdict :SCHEMA.verdict;
   v_taken bigint[] := '{}';
   v_left integer := capacity;
-  v_limited boolean := exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit);
+  v_alone boolean;
+  v_limited boolean;
+  v_policed boolean;
 begin
+  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit) into v_limited;
+  v_policed := v_limited or exists (select from :SCHEMA.quarantine);
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
   v_pass.refusals := '{}';
-  v_pass.dry := '{}';
   v_pass.asked := '{}';
+  v_pass.dry := '{}';
   v_pass.cut := '{}';
   v_pass.quantum := quantum;
-  v_pass.crowded := cardinality(v_pass.lanes) >= greatest(64, capacity) / 2;
+  v_pass.partial := false;
+  v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
-  if v_limited and v_lanes <> '{}' then
+  if v_limited and v_lanes is not null then
     v_usable := :SCHEMA.usable_lanes(v_lanes, :SCHEMA.now_ms());
     v_lanes := v_usable.lanes;
-    v_pass.refusals := v_usable.refusals;
+    v_pass.refusals := coalesce(v_usable.refusals, '{}');
     v_pass.ready_ms := v_usable.ready_ms;
   end if;
   if cardinality(queues) > 1 then
@@ -2868,28 +3185,37 @@ begin
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call short when
   -- many jobs drop out at the gate; what remains is met by the next call.
   for v_round in 1 .. 20 loop
-    exit when v_left = 0 or coalesce(v_lanes, '{}') = '{}';
-    v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-    v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
-    v_picked := case
-      when cardinality(v_lanes) = 1 then v_drawn
-      else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
-    end;
-    v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
-
+    exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
+    v_alone := cardinality(v_lanes) = 1 and quantum is null;
+    if v_alone then
+      v_lanes[1].most := v_left;
+      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_picked := v_drawn;
+    else
+      v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
+      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_picked := :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares);
+    end if;
+    if v_policed or exists (select from unnest(v_picked) c where c.deadline_ms is not null) then
+      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
+      v_pass.refusals := v_pass.refusals || v_verdict.refusals;
+      v_pass.charging := v_pass.charging || v_verdict.charging;
+      v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
+    else
+      v_verdict.admitted := v_picked;
+      v_verdict.closed := '{}';
+    end if;
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
-    v_pass.refusals := v_pass.refusals || v_verdict.refusals;
-    v_pass.charging := v_pass.charging || v_verdict.charging;
-    v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
-    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(
-      select distinct d.lane_no from unnest(v_drawn) d where d.key not in (select p.key from unnest(v_picked) p));
-    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     v_left := v_left - cardinality(v_verdict.admitted);
-    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     if v_pass.shares is not null then
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
+    exit when v_left = 0 and v_alone and v_round = 1;
+
+    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
+    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
+    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn) d where d.key <> all (v_taken));
+    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l
@@ -2918,15 +3244,14 @@ begin
   return case
     when class.paused or class.limit_per_window = 0 then null
     else greatest(class.deferred_until_ms,
-      greatest(class.refilled_at_ms, at_ms - greatest(0, at_ms - class.refilled_at_ms))
-      + ceil(greatest(0, least(tokens, class.burst) * class.window_ms - class.level) / class.limit_per_window)::bigint,
+      class.refilled_at_ms + ceil(greatest(0, tokens * class.window_ms - class.level) / class.limit_per_window)::bigint,
       at_ms)
   end;
 end;
 $$;
 comment on function :SCHEMA.class_ready_ms is
-  'When a rate class will have this many tokens (its burst, where they are more), if nobody takes any, in ms; null while it is '
-  'paused or closed.';
+  'When this many tokens of a rate class will have come in, counting those that are there, in ms; null while it is paused or '
+  'closed.';
 revoke all on function :SCHEMA.class_ready_ms from public;
 --! EndIncluded admit/class_ready_ms.sql
 --! Included admit/class_tokens.sql
@@ -2969,9 +3294,10 @@ begin
   with victim as (
     select j.key, j.lease_no, l.worker, j.claimed_at_ms
     from :SCHEMA.lease l
-    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no and j.state = 'running'
+    cross join lateral unnest(l.keys) k(key)
+    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
     where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
-    order by l.claimed_at_ms, l.lease_no
+    order by j.claimed_at_ms, j.key
     limit displace_jobs.most
     for update of j skip locked
   ), displaced as (
@@ -2988,7 +3314,7 @@ begin
   if v_victims is null then
     return 0;
   end if;
-  delete from :SCHEMA.lease l where l.lease_no in (select v.lease_no from unnest(v_victims) v);
+  perform :SCHEMA.drop_leases(array(select distinct v.lease_no from unnest(v_victims) v));
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   values (displace_jobs.queue, v_now, cardinality(v_victims), - cardinality(v_victims));
   perform :SCHEMA.record_attempts(
@@ -3081,7 +3407,6 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
-  v_chosen bigint;
   v_room bigint;
   v_over bigint[];
 begin
@@ -3092,30 +3417,33 @@ begin
     for update
   loop
     verdict.own_leases := verdict.own_leases || v_limit.queue;
+    v_over := '{}';
     for v_partition in
-      select c.partition_key, array_agg(c.key order by c.ordinality) as keys
-      from unnest(verdict.admitted) with ordinality c
-      where c.queue = v_limit.queue
-      group by c.partition_key
+      select p.partition_key, p.keys,
+        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key) - p.chosen) as room,
+        v_limit.max_concurrent - p.chosen as most
+      from (
+        select c.partition_key, array_agg(c.key order by c.ordinality) as keys, (
+            select count(*) from unnest(chosen) e
+            where e.queue = v_limit.queue and e.partition_key = c.partition_key) as chosen
+        from unnest(verdict.admitted) with ordinality c
+        where c.queue = v_limit.queue
+        group by c.partition_key) p
     loop
-      v_chosen := (
-        select count(*) from unnest(chosen) c
-        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key);
-      v_room := greatest(0,
-        v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, v_partition.partition_key) - v_chosen);
+      v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_limit.max_concurrent - v_chosen) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
       end if;
-      v_over := v_partition.keys[(v_room + 1)::integer :];
-      continue when v_over = '{}';
-      case v_limit.on_saturated
-        when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
-        when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
-        else null;
-      end case;
-      verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
     end loop;
+    continue when v_over = '{}';
+    case v_limit.on_saturated
+      when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
+      when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
+      else null;
+    end case;
+    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
   end loop;
   return verdict;
 end;
@@ -3303,7 +3631,7 @@ begin
     perform :SCHEMA.end_turns(pass, at_ms);
   elsif pass.crowded then
     perform :SCHEMA.serve_lanes(pass.asked, at_ms);
-  elsif pass.partial then
+  else
     -- Some got one more than others, or were not asked: only then does it matter who is next.
     perform :SCHEMA.serve_lanes(array(
       select l.no
@@ -3332,12 +3660,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   return (
     select count(*)
     from :SCHEMA.lease l
-    join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+    cross join lateral unnest(l.keys) k(key)
+    cross join lateral (
+      select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
     where l.queue = running_in.queue and l.partition_key = running_in.partition_key);
 end;
 $$;
@@ -3432,42 +3763,41 @@ as $$
 #variable_conflict use_column
 declare
   v_choice :SCHEMA.lane_choice;
+  v_classes text[];
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
-  with judged as (
-    select l, l.queue, case
-        when c.name is not null then 'rate_class'
-        when f.queue is not null then 'concurrency_limit'
-      end as reason, c.ready_ms
-    from unnest(usable_lanes.lanes) l
-    left join lateral (
-      select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
-      from :SCHEMA.rate_class r
-      where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key))
-        and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
-      order by 2 desc nulls first
-      limit 1) c on true
-    left join (
-      select p.queue, p.partition_key
-      from (select distinct o.queue, o.partition_key from unnest(usable_lanes.lanes) o) p
-      join :SCHEMA.concurrency_limit m on m.queue = p.queue and m.on_saturated = 'queue'
-      where :SCHEMA.running_in(p.queue, p.partition_key) >= m.max_concurrent
-    ) f on f.queue = l.queue and f.partition_key = l.partition_key
-  ), counted as (
-    select j.queue, j.reason, count(*) as n
-    from judged j
-    where j.reason is not null and exists (
+  select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
+  into v_classes, v_choice.ready_ms
+  from :SCHEMA.rate_class r
+  where r.name in (
+      select n from (select distinct l.class_key from unnest(usable_lanes.lanes) l where l.class_key <> '') k
+      cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
+    and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
+  with full_partition as (
+    select p.queue, p.partition_key
+    from (
+      select l.queue, l.partition_key, m.max_concurrent
+      from unnest(usable_lanes.lanes) l
+      join :SCHEMA.concurrency_limit m on m.queue = l.queue and m.on_saturated = 'queue'
+      group by l.queue, l.partition_key, m.max_concurrent) p
+    where :SCHEMA.running_in(p.queue, p.partition_key) >= p.max_concurrent
+  ), judged as (
+    select l, l.ordinality, case
+        when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
+        when exists (
+          select from full_partition f where f.queue = l.queue and f.partition_key = l.partition_key) then
+          'concurrency_limit'
+      end as reason
+    from unnest(usable_lanes.lanes) with ordinality l
+  )
+  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter (where j.reason is null),
+    array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
       select from :SCHEMA.job w
       where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key and w.sticky_worker = (j.l).sticky_worker
         and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
-        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available')
-    group by j.queue, j.reason
-  )
-  select
-    (select array_agg(j.l order by (j.l).served_at_ms, (j.l).priority desc, (j.l).no) from judged j where j.reason is null),
-    (select array_agg(cast(row(c.queue, c.reason, c.n) as :SCHEMA.refusal)) from counted c),
-    (select min(j.ready_ms) from judged j)
-  into v_choice.lanes, v_choice.refusals, v_choice.ready_ms;
+        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
+  into v_choice.lanes, v_choice.refusals
+  from judged j;
   return v_choice;
 end;
 $$;
@@ -3641,7 +3971,7 @@ begin
   delete from :SCHEMA.job_extra x
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   if exists (select from unnest(settled) s where s.own_lease) then
-    delete from :SCHEMA.lease l where l.lease_no in (select s.lease_no from unnest(settled) s where s.own_lease);
+    perform :SCHEMA.drop_leases(array(select distinct s.lease_no from unnest(settled) s where s.own_lease));
     -- A place under a ceiling is free: whoever waits for it may sleep.
     perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
   end if;
@@ -3885,27 +4215,37 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = on
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
   v_all text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'all');
   v_none text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'none');
+  v_closed bigint[] := '{}';
 begin
+  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+    v_closed := :SCHEMA.close_runs(array(
+      select cast(row(s.key, s.fence, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs) as :SCHEMA.run_end)
+      from unnest(settled) s
+      join unnest(acks) a on a.ord = s.ord), at_ms);
+  end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
   select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else least(s.attempt, 2147483646) + 1 end, s.fence,
-    s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, a.error, a.logs
+    s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
-    and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all))
-    and s.queue <> all (v_none);
+    and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all)
+      or s.state = 'completed' and exists (
+        select from :SCHEMA.job j where j.key = s.key and j.backoff_base_ms is not null))
+    and s.queue <> all (v_none) and s.key <> all (v_closed);
   perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
-  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Snoozes, hand-backs and '
-  'revokes leave none.';
+  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Of jobs of the backend '
+  'surface successes too, and runs that a claim has opened are closed. Snoozes, hand-backs and revokes leave none.';
 revoke all on function :SCHEMA.record_attempts from public;
 --! EndIncluded settle/record_attempts.sql
 --! Included settle/release.sql
@@ -3990,9 +4330,14 @@ begin
       values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
         v_expires_ms, v_partly.keys)
       returning lease_no into v_lease_no;
+      -- Who holds one of the rows ends its attempt, and may wait for the lease that is locked here.
       update :SCHEMA.job j
       set lease_no = v_lease_no
-      where j.key = any (v_partly.keys) and j.lease_no = v_partly.lease_no;
+      where j.key = any (array(
+        select o.key from :SCHEMA.job o
+        where o.key = any (v_partly.keys) and o.lease_no = v_partly.lease_no
+        order by o.key
+        for update skip locked));
     end if;
   end loop;
   return query
@@ -4093,9 +4438,12 @@ declare
 begin
   with held as materialized (
     select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms, coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+      coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
-        when 'retry' then case when h.attempt < h.max_attempts - 1 then 'retryable' else 'archived' end
+        when 'retry' then case when h.attempt < coalesce(c.max_attempts, h.max_attempts) - 1 then 'retryable' else 'archived' end
         when 'skip' then 'archived'
         when 'snooze' then 'scheduled'
         when 'rate_limited' then 'available'
@@ -4103,20 +4451,29 @@ begin
       end as :SCHEMA.job_state) as state
     from (select * from unnest(acks) u where u.outcome <> 'revoke' order by u.key) a
     cross join lateral (
-      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts
+      select j.ctid as tid, j.lease_no, j.claimed_at_ms, j.charged, j.attempt, j.max_attempts, j.kind,
+        j.backoff_base_ms, j.backoff_multiplier, j.backoff_max_ms
       from :SCHEMA.job j
       where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
         and (a.outcome <> 'success' or j.retention_ms is not null)
       offset 0) h
     cross join lateral (
       select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+    -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at its enqueue.
+    left join lateral (
+      select greatest(t.max_attempts, 1) as max_attempts, t.base_delay_ms, t.backoff_multiplier as multiplier, t.max_delay_ms
+      from :SCHEMA.task_config t
+      where a.outcome = 'retry' and h.backoff_base_ms is not null and t.task_name = h.kind
+      offset 0) c on true
   ), moved as (
     update :SCHEMA.job j
     set state = h.state,
+      max_attempts = h.max_attempts,
       attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
         when h.state = 'retryable' then
-          v_now + coalesce(h.delay_ms, :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+          v_now + coalesce(h.delay_ms, :SCHEMA.policy_backoff_ms(h.base_ms, h.multiplier, h.max_ms, j.attempt),
+            :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
         when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,
@@ -4157,6 +4514,30 @@ $$;
 comment on function :SCHEMA.trim_attempts is 'Keeps the newest 50 entries of a job''s history.';
 revoke all on function :SCHEMA.trim_attempts from public;
 --! EndIncluded settle/trim_attempts.sql
+--! Included settle/drop_leases.sql
+create or replace function :SCHEMA.drop_leases(leases bigint[])
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  -- Where two ends of the same lease miss each other, its row stays until it expires; it counts nobody.
+  delete from :SCHEMA.lease l
+  where l.lease_no = any (leases) and l.queue is not null
+    and not exists (
+      select from unnest(l.keys) k(key)
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
+end;
+$$;
+comment on function :SCHEMA.drop_leases is
+  'Removes leases under a ceiling none of whose jobs is held any more.';
+revoke all on function :SCHEMA.drop_leases from public;
+--! EndIncluded settle/drop_leases.sql
 --! Included settle/defer_rate_class.sql
 create or replace function :SCHEMA.defer_rate_class(name text, ms bigint)
 returns bigint
@@ -4409,26 +4790,25 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_from_month integer := extract(year from from_day)::integer * 12 + extract(month
-    from from_day)::integer - 1;
+  v_from_month integer := extract(year from from_day) * 12 + extract(month from from_day) - 1;
   v_first date;
-  v_day date;
+  v_days integer;
+  v_weekday integer;
 begin
   -- The longest way is from one leap day to the next around 2100: eight years.
   for v_month in v_from_month..v_from_month + 108 loop
     continue when v_month % 12 + 1 <> all (rule.months);
     v_first := make_date(v_month / 12, v_month % 12 + 1, 1);
-    select min(d.day) into v_day
-    from (
-      select v_first + n as day, n + 1 as day_of_month
-      from generate_series(0, make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first - 1) n) d
-    where d.day >= from_day
-      and (rule.days is null and rule.weekdays is null
-        or d.day_of_month = any (rule.days)
-        or (d.day - date '1970-01-04') % 7 = any (rule.weekdays));
-    if v_day is not null then
-      return v_day;
-    end if;
+    v_days := make_date((v_month + 1) / 12, (v_month + 1) % 12 + 1, 1) - v_first;
+    -- That was a Sunday before all of them.
+    v_weekday := (v_first - date '1899-12-31') % 7;
+    for v_day in greatest(0, from_day - v_first)..v_days - 1 loop
+      if rule.days is null and rule.weekdays is null or v_day + 1 = any (rule.days)
+        or (v_weekday + v_day) % 7 = any (rule.weekdays)
+      then
+        return v_first + v_day;
+      end if;
+    end loop;
   end loop;
   return null;
 end;
@@ -4616,6 +4996,9 @@ declare
   v_step integer;
   v_values integer[] := '{}';
 begin
+  if value = '*' then
+    return array(select v from generate_series(least_value, greatest_value) v);
+  end if;
   foreach v_item in array string_to_array(lower(value), ',') loop
     v_parts := regexp_match(v_item, '^(\*|\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?(?:/(\d{1,2}))?$');
     v_step := coalesce(v_parts[3]::integer, 1);
@@ -4729,7 +5112,7 @@ begin
     v_parts := array['0'] || v_parts;
   elsif cardinality(v_parts) <> 6 or left(v_text, 1) = '@' then
     perform :SCHEMA.raise_invalid('spec', 'is neither cron nor a known word: ' || :SCHEMA.cut_text(spec, 80),
-      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily, @weekly, @monthly, @yearly');
+      '5 or 6 fields, behind CRON_TZ=Zone if wanted; @every:<ms>; @hourly, @daily and the like');
   end if;
   v_rule.seconds := :SCHEMA.read_cron_field('second', v_parts[1], 0, 59);
   v_rule.minutes := :SCHEMA.read_cron_field('minute', v_parts[2], 0, 59);
@@ -5619,6 +6002,22 @@ begin
     order by o.finished_at_ms limit max_rows for update skip locked));
   get diagnostics v_rows = row_count;
   v_gone := v_gone + v_rows;
+  delete from :SCHEMA.attempt a where a.no = any (array(
+    select o.no from :SCHEMA.attempt o
+    where o.finished_at_ms is null and o.fence is null and o.started_at_ms < v_now - 30 * v_day
+    limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.run_lease r where r.lease_id = any (array(
+    select o.lease_id from :SCHEMA.run_lease o where o.expires_at_ms < v_now - v_day
+    order by o.expires_at_ms limit max_rows for update skip locked));
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
+  delete from :SCHEMA.enqueue_window w where (w.task_name, w.no) in (
+    select o.task_name, o.no from :SCHEMA.enqueue_window o where o.at_ms < v_now - 60000
+    limit max_rows for update skip locked);
+  get diagnostics v_rows = row_count;
+  v_gone := v_gone + v_rows;
   delete from :SCHEMA.worker w where w.worker_id = any (array(
     select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
     order by o.heartbeat_at_ms limit max_rows for update skip locked));
@@ -5678,7 +6077,16 @@ as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_lost :SCHEMA.job[];
+  v_closed bigint[] := '{}';
 begin
+  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+    v_closed := :SCHEMA.close_runs(array(
+      select cast(row(j.key, j.fence, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job', null)
+        as :SCHEMA.run_end)
+      from unnest(keys) k(key)
+      join :SCHEMA.job j on j.key = k.key and j.state = 'running'
+      join :SCHEMA.lease l on l.lease_no = j.lease_no), v_now);
+  end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
   select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
@@ -5686,7 +6094,8 @@ begin
   from unnest(keys) k(key)
   join :SCHEMA.job j on j.key = k.key and j.state = 'running'
   join :SCHEMA.lease l on l.lease_no = j.lease_no
-  where not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
+  where j.key <> all (v_closed)
+    and not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
   set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
     -- What is there is the caller's; whatever it is, the job must get away from its dead worker.
@@ -6223,42 +6632,55 @@ set jit = off
 as $$
 declare
   v_lane :SCHEMA.lane;
-  v_settled boolean;
+  v_oldest xid8;
+  v_returns bigint[];
+  v_return_ms bigint;
   v_empty boolean;
+  v_mark xid8;
+  v_retire xid8;
 begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
-  if not found then
+  if not found or current_setting('transaction_isolation') <> 'read committed' then
     return false;
   end if;
   -- Asked first: what the statements behind it see of the transactions that had ended is then complete.
-  v_settled := pg_snapshot_xmin(pg_current_snapshot()) >= v_lane.retire_stamp;
+  v_oldest := pg_snapshot_xmin(pg_current_snapshot());
+  select array_agg(r.no), min(r.at_ms) into v_returns, v_return_ms
+  from :SCHEMA.lane_return r
+  where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+    and r.class_key = v_lane.class_key and r.priority = v_lane.priority;
   v_empty := not exists (
-      select from :SCHEMA.job j
-      where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-        and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
-        and (j.scheduled_at_ms, j.key) >= (v_lane.from_ms, v_lane.from_key))
-    and not exists (
-      select from :SCHEMA.lane_return r
-      where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
-        and r.class_key = v_lane.class_key and r.priority = v_lane.priority);
+    select from :SCHEMA.job j
+    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
+      and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+      and (j.scheduled_at_ms, j.key) >= (least(v_return_ms, v_lane.from_ms),
+        case when v_return_ms <= v_lane.from_ms then -1 else v_lane.from_key end));
   if exists (
     select from :SCHEMA.lane o
     where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key and o.sticky_worker = v_lane.sticky_worker
       and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
-    or v_empty and v_lane.dying and v_settled
+    or v_empty and v_lane.dying and v_oldest >= v_lane.retire_stamp
   then
     delete from :SCHEMA.lane l where l.no = v_lane.no;
+    delete from :SCHEMA.partition p
+    where p.queue = v_lane.queue and p.partition_key = v_lane.partition_key and not exists (
+      select from :SCHEMA.lane o where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key);
     return true;
   end if;
   -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
-  -- empty line stays empty: mark it, stamp it at the next visit, remove it at a later one.
-  if not (v_empty and v_lane.dying and v_lane.retire_stamp is not null) then
-    update :SCHEMA.lane l
-    set dying = v_empty,
-      retire_stamp = case when v_empty and v_lane.dying then pg_snapshot_xmax(pg_current_snapshot()) end,
-      checked_at_ms = retire_lane.at_ms
-    where l.no = v_lane.no;
+  -- empty line stays empty: mark it, stamp it once the mark is there to be seen, remove it once all older ones have ended.
+  if v_empty then
+    delete from :SCHEMA.lane_return r where r.no = any (v_returns);
+    v_mark := coalesce(v_lane.mark_stamp, :SCHEMA.fresh_stamp());
+    if v_oldest >= v_lane.mark_stamp then
+      v_retire := coalesce(v_lane.retire_stamp, :SCHEMA.fresh_stamp());
+    end if;
   end if;
+  update :SCHEMA.lane l
+  set dying = v_empty, mark_stamp = v_mark, retire_stamp = v_retire, checked_at_ms = retire_lane.at_ms
+  where l.no = v_lane.no
+    and (l.mark_stamp is distinct from v_mark or l.retire_stamp is distinct from v_retire
+      or l.checked_at_ms < retire_lane.at_ms - 600000);
   return false;
 end;
 $$;
@@ -6363,7 +6785,8 @@ begin
   return query
     select m.name, m.queue, m.max_concurrent, m.on_saturated,
       (select count(*) from :SCHEMA.lease l
-        join :SCHEMA.job j on j.key = l.keys[1] and j.lease_no = l.lease_no
+        cross join lateral unnest(l.keys) k(key)
+        join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
         where l.queue = m.queue)
     from :SCHEMA.concurrency_limit m
     order by m.name
@@ -6462,10 +6885,10 @@ comment on function :SCHEMA.partitions is
   'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;
 --! EndIncluded policy/partitions.sql
---! Included policy/quarantine_list.sql
-create or replace function :SCHEMA.quarantine_list(before_ms bigint default null, max_rows integer default 200)
+--! Included policy/quarantine_bare.sql
+create or replace function :SCHEMA.quarantine_bare(before_ms bigint, max_rows integer)
 returns table (
-  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text, sample_payload bytea
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text
 )
 language plpgsql
 stable
@@ -6479,16 +6902,61 @@ begin
     select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms,
       (select count(*) from (
         select from :SCHEMA.job j where j.quarantined_as = q.fingerprint limit 1000) n),
-      q.reason, q.sample_payload
+      q.reason
     from :SCHEMA.quarantine q
-    where quarantine_list.before_ms is null or q.quarantined_at_ms < quarantine_list.before_ms
+    where quarantine_bare.before_ms is null or q.quarantined_at_ms < quarantine_bare.before_ms
     order by q.quarantined_at_ms desc, q.fingerprint
     limit max_rows;
 end;
 $$;
+comment on function :SCHEMA.quarantine_bare is
+  'What quarantine_list shows of each content, without the payload.';
+revoke all on function :SCHEMA.quarantine_bare from public;
+--! EndIncluded policy/quarantine_bare.sql
+--! Included policy/quarantine_sample.sql
+create or replace function :SCHEMA.quarantine_sample(fingerprint text)
+returns bytea
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select q.sample_payload from :SCHEMA.quarantine q where q.fingerprint = quarantine_sample.fingerprint);
+end;
+$$;
+comment on function :SCHEMA.quarantine_sample is 'A payload of a quarantined content, for quarantine_list.';
+revoke all on function :SCHEMA.quarantine_sample from public;
+--! EndIncluded policy/quarantine_sample.sql
+--! Included policy/quarantine_list.sql
+create or replace function :SCHEMA.quarantine_list(before_ms bigint default null,
+  max_rows integer default 200)
+returns table (
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text,
+    sample_payload bytea
+)
+language plpgsql
+stable
+security invoker
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  -- Asked with the caller's rights: who may not read payloads gets none here either.
+  v_may boolean := has_function_privilege(
+    quote_ident(:SCHEMA_LITERAL) || '.quarantine_sample(text)', 'execute');
+begin
+  return query
+    select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms, q.jobs, q.reason,
+      case when v_may then :SCHEMA.quarantine_sample(q.fingerprint) end
+    from :SCHEMA.quarantine_bare(quarantine_list.before_ms, quarantine_list.max_rows) q
+    order by q.quarantined_at_ms desc, q.fingerprint;
+end;
+$$;
 comment on function :SCHEMA.quarantine_list is
-  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at most 1000 counted) '
-  'and one payload to look at. Page on with before_ms. Errors: HR007.';
+  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at '
+  'most 1000 counted) and, for who may read payloads, one to look at. Page on with before_ms. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_list from public;
 --! EndIncluded policy/quarantine_list.sql
 --! Included policy/quarantine_release.sql
@@ -6830,6 +7298,7 @@ as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_before :SCHEMA.job[];
+  v_closed bigint[] := '{}';
 begin
   -- The row as it was says what was running: the row as it becomes no longer does.
   v_before := array(
@@ -6837,20 +7306,33 @@ begin
     where j.key = any (keys) and j.state in ('pending', 'scheduled', 'available', 'running', 'retryable')
     order by j.key
     for update);
+  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+    v_closed := :SCHEMA.close_runs(array(
+      select cast(row(b.key, b.fence, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job', null)
+        as :SCHEMA.run_end)
+      from unnest(v_before) b
+      join :SCHEMA.lease l on l.lease_no = b.lease_no), v_now);
+  end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
   select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, b.attempt + 1, b.fence, l.worker,
     b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job'
   from unnest(v_before) b
   join :SCHEMA.lease l on l.lease_no = b.lease_no
-  where not exists (select from :SCHEMA.queue q where q.queue = b.queue and q.history = 'none');
+  where b.key <> all (v_closed)
+    and not exists (select from :SCHEMA.queue q where q.queue = b.queue and q.history = 'none');
   update :SCHEMA.job j
   set state = 'cancelled', finalized_at_ms = v_now,
     evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)),
     lease_no = null, claimed_at_ms = null, charged = null
   where j.key in (select b.key from unnest(v_before) b);
-  delete from :SCHEMA.lease l
-  where l.queue is not null and l.lease_no in (select b.lease_no from unnest(v_before) b);
+  if exists (select from unnest(v_before) b where b.lease_no is not null) then
+    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b where b.lease_no is not null));
+    -- Where there is a ceiling, somebody may have waited for the place.
+    perform :SCHEMA.wake_workers(array(
+      select distinct b.queue from unnest(v_before) b
+      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m where m.queue = b.queue)));
+  end if;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select b.queue, v_now, - count(*) from unnest(v_before) b group by b.queue;
   perform :SCHEMA.trim_attempts(b.key) from unnest(v_before) b
@@ -7331,6 +7813,13 @@ begin
       v_found.before_key := v_found.keys[examined];
     end if;
     return v_found;
+  end if;
+  if states = '{running}' and not exists (select from :SCHEMA.lease l offset 2000 limit 1) then
+    v_found.keys := array(select k from :SCHEMA.lease l cross join lateral unnest(l.keys) k
+      where k < before_key);
+    if cardinality(v_found.keys) <= 4 * examined then
+      return v_found;
+    end if;
   end if;
   if filter ? 'queue' or states is not null then
     v_queues := case when filter ? 'queue' then array[filter ->> 'queue'] else :SCHEMA.cold_queues(21) end;
@@ -9120,22 +9609,39 @@ as $$
       ('operator', 'set_enqueue_limit set_history_policy set_failed_retention upsert_rate_class'),
       ('operator', 'delete_rate_class defer_rate_class upsert_concurrency_limit'),
       ('operator', 'delete_concurrency_limit quarantine_release set_archive_policy'),
-      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule set_schedule_paused'),
+      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule'),
+      ('operator', 'set_schedule_paused'),
       ('operator', 'run_schedule_now sample_queue_memory run_pending_operations'),
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
       ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
-      ('reader', 'concurrency_limits partitions quarantine_list list_schedules list_schedule_events'),
+      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedule_events'),
       ('reader', 'next_tick duty_names jobs queues workers schedules'),
+      ('operator', 'list_schedules'),
+      ('reader_payload', 'list_schedules quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
-      ('reader_payload', 'get_archived_job')
+      ('reader_payload', 'get_archived_job'),
+      ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
+      ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run'),
+      ('worker', 'backend_upsert_run'),
+      ('worker', 'backend_revert_job_to_queued backend_upsert_job backend_get_job'),
+      ('worker', 'backend_distinct_pools_queued'),
+      ('worker', 'backend_list_queued_for_pool_sorted backend_try_claim_run_lease backend_extend_lease'),
+      ('worker', 'backend_release_lease backend_expired_lease_job_pairs backend_get_task_config'),
+      ('worker', 'backend_register_task'),
+      ('operator', 'backend_cancel_job_if_active backend_upsert_task_config'),
+      ('reader', 'backend_count_jobs backend_count_jobs_for_task backend_count_active_jobs_for_task'),
+      ('reader', 'backend_get_run backend_list_runs backend_count_runs backend_count_runs_since'),
+      ('reader', 'backend_task_run_stats'),
+      ('reader', 'backend_get_task_config backend_list_task_config_revisions backend_distinct_pools_queued'),
+      ('reader', 'backend_expired_lease_job_pairs backend_find_nonterminal_by_idempotency_key'),
+      ('reader_payload', 'backend_get_job backend_list_jobs backend_list_queued_for_pool_sorted')
   ), includes(duty, part) as (
-    values ('producer', 'producer'), ('worker', 'worker'), ('scheduler', 'scheduler'),
-      ('operator', 'operator'), ('operator', 'reader'), ('reader', 'reader'), ('reader_payload', 'reader'),
-        ('reader_payload', 'reader_payload'),
-      ('producer', 'everybody'), ('worker', 'everybody'), ('scheduler', 'everybody'),
-        ('operator', 'everybody'),
-      ('reader', 'everybody'), ('reader_payload', 'everybody')
+    select d.duty, d.duty from duties d where d.duty <> 'everybody'
+    union all
+    select d.duty, 'everybody' from duties d where d.duty <> 'everybody'
+    union all
+    values ('operator', 'reader'), ('reader_payload', 'reader')
   )
   select distinct i.duty, d.door
   from includes i
@@ -9495,6 +10001,13 @@ begin
         and c.relname = 'job_archive_' || to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC',
           'YYYYMM'))
     limit 1;
+  return query
+    select 'an open run has its job running', coalesce(a.run_id, a.no::text), 'job ' || a.job_id || ', fence ' || a.fence
+    from :SCHEMA.attempt a
+    where a.finished_at_ms is null and a.fence is not null
+      and not exists (
+        select from :SCHEMA.job j where j.key = a.job_key and j.state = 'running' and j.fence = a.fence)
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
@@ -9553,7 +10066,8 @@ begin
       select c.name, round(c.tokens, 3) as tokens, c.ready_ms into v_class
       from (
         select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
-          :SCHEMA.class_ready_ms(r, position_in_line * v_job.weight, v_now) as ready_ms
+          :SCHEMA.class_ready_ms(
+            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst), v_now) as ready_ms
         from :SCHEMA.rate_class r
         where r.name = any (v_job.rate_classes)
           and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c
@@ -9582,9 +10096,1817 @@ comment on function :SCHEMA.explain_admission is
   'in its line at the same weight. No row where there is no such job. Errors: HR007.';
 revoke all on function :SCHEMA.explain_admission from public;
 --! EndIncluded inspect/explain_admission.sql
+--! Included settle/close_runs.sql
+create or replace function :SCHEMA.close_runs(ends :SCHEMA.run_end[], at_ms bigint)
+returns bigint[]
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_closed bigint[];
+begin
+  delete from :SCHEMA.attempt a
+  using unnest(ends) e
+  where a.job_key = e.job_key and a.finished_at_ms is null and a.fence = e.fence
+    and e.outcome in ('snooze', 'rate_limited', 'revoke');
+  with closed as (
+    update :SCHEMA.attempt a
+    set finished_at_ms = close_runs.at_ms, outcome = e.outcome, error = e.error, logs = e.logs
+    from unnest(ends) e
+    where a.job_key = e.job_key and a.finished_at_ms is null and a.fence = e.fence
+    returning a.job_key
+  )
+  select array_agg(c.job_key) into v_closed from closed c;
+  return coalesce(v_closed, '{}');
+end;
+$$;
+comment on function :SCHEMA.close_runs is
+  'Closes the runs that claims have opened, and forgets those of hand-backs. Returns the keys of the jobs whose end '
+  'is thereby written.';
+revoke all on function :SCHEMA.close_runs from public;
+--! EndIncluded settle/close_runs.sql
+--! Included backend/backend_admit.sql
+create or replace function :SCHEMA.backend_admit(
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null
+)
+returns setof :SCHEMA.backend_claim
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_rows :SCHEMA.claim[];
+begin
+  v_rows := array(
+    select c from :SCHEMA.admit_hinted(worker, queues, capacity, lease_ms, quantum, gen_random_uuid()::text) c);
+  perform :SCHEMA.backend_open_runs(array(select c from unnest(v_rows) c where c.id is not null), worker, false);
+  return query
+    select r.*, a.run_id, j.actor_json, j.signature_hash::text
+    from generate_subscripts(v_rows, 1) i(n)
+    cross join lateral unnest(v_rows[i.n : i.n]) r
+    left join :SCHEMA.job j on j.key = :SCHEMA.job_key(r.id)
+    left join :SCHEMA.attempt a on a.job_key = j.key and a.finished_at_ms is null and a.fence = j.fence
+    order by i.n;
+end;
+$$;
+comment on function :SCHEMA.backend_admit is
+  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them.';
+revoke all on function :SCHEMA.backend_admit from public;
+--! EndIncluded backend/backend_admit.sql
+--! Included backend/backend_cancel_job_if_active.sql
+create or replace function :SCHEMA.backend_cancel_job_if_active(job_id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job :SCHEMA.job := :SCHEMA.lock_job(backend_cancel_job_if_active.job_id);
+begin
+  if v_job.stage < 2 then
+    perform :SCHEMA.cancel_jobs(array[v_job.key]);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_cancel_job_if_active is
+  'Cancels a job that has not finished; one that has is left as it is. The holder of a running one learns it at its '
+  'next call. Errors: HR006 not_found, HR007.';
+revoke all on function :SCHEMA.backend_cancel_job_if_active from public;
+--! EndIncluded backend/backend_cancel_job_if_active.sql
+--! Included backend/backend_check_limits.sql
+create or replace function :SCHEMA.backend_check_limits(policy :SCHEMA.task_config)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_number bigint;
+  v_current bigint;
+  v_at_ms bigint;
+begin
+  if policy.max_in_flight > 0 then
+    v_current := (
+      select count(*) from (
+        select from :SCHEMA.job j
+        where j.kind = policy.task_name and j.backoff_base_ms is not null and j.stage < 2
+        limit policy.max_in_flight) live);
+    if v_current >= policy.max_in_flight then
+      perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have', jsonb_build_object(
+        'task', policy.task_name, 'scope', 'in_flight', 'limit', policy.max_in_flight, 'current', v_current,
+        'retry_after_ms', 1000), 'try again when jobs have finished');
+    end if;
+  end if;
+  if policy.max_enqueue_per_second > 0 then
+    v_number := (select l.enqueued from :SCHEMA.task_limit l where l.task_name = policy.task_name);
+    v_at_ms := (
+      select w.at_ms from :SCHEMA.enqueue_window w
+      where w.task_name = policy.task_name and w.no = v_number + 1 - policy.max_enqueue_per_second);
+    -- Milliseconds are cut, so two that are 1000 apart may be less than a second apart.
+    if v_at_ms >= v_now - 1000 then
+      perform :SCHEMA.raise_error('HR008', 'the task takes no more jobs in this second', jsonb_build_object(
+        'task', policy.task_name, 'scope', 'per_second', 'limit', policy.max_enqueue_per_second,
+        'current', policy.max_enqueue_per_second, 'retry_after_ms', v_at_ms + 1001 - v_now), 'try again a little later');
+    end if;
+  end if;
+  return v_now;
+end;
+$$;
+comment on function :SCHEMA.backend_check_limits is
+  'Raises HR008 where a limit of the task, whose row in task_limit the caller has locked, is reached. Returns the '
+  'time at which it looked.';
+revoke all on function :SCHEMA.backend_check_limits from public;
+--! EndIncluded backend/backend_check_limits.sql
+--! Included backend/backend_check_same.sql
+create or replace function :SCHEMA.backend_check_same(job :SCHEMA.job, input :SCHEMA.backend_input)
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if row(job.kind, job.queue, job.payload, job.actor_json, job.signature_hash) is distinct from
+    row((input.job).kind, (input.job).queue, (input.job).payload, ((input.job).face).actor_json,
+      ((input.job).face).signature_hash)
+  then
+    perform :SCHEMA.raise_error('HR002', 'the id belongs to a job with other content',
+      jsonb_build_object('job_id', :SCHEMA.job_id(job.key, job.id)));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_check_same is
+  'Raises HR002 id_conflict unless task, pool, params, actor and signature are those of the job.';
+revoke all on function :SCHEMA.backend_check_same from public;
+--! EndIncluded backend/backend_check_same.sql
+--! Included backend/backend_claim_named.sql
+create or replace function :SCHEMA.backend_claim_named(job_id text, worker text, lease_ms bigint)
+returns setof :SCHEMA.claim
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job;
+  v_candidate :SCHEMA.candidate;
+  v_verdict :SCHEMA.verdict;
+  v_pass :SCHEMA.gate_pass;
+  v_lease_id text := gen_random_uuid()::text;
+  v_reserved :SCHEMA.run_lease;
+begin
+  lock table :SCHEMA.lease in row exclusive mode;
+  -- Who loses the race for the row has lost the race for the job.
+  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(backend_claim_named.job_id) for update skip locked;
+  if not found or v_job.sticky_worker not in ('', backend_claim_named.worker)
+    or exists (select from :SCHEMA.queue q where q.queue = v_job.queue and q.paused)
+  then
+    return;
+  end if;
+  if v_job.state in ('scheduled', 'retryable') and v_job.scheduled_at_ms <= :SCHEMA.now_ms() then
+    perform :SCHEMA.promote_jobs(array[v_job.key]);
+  elsif v_job.state <> 'available' then
+    return;
+  end if;
+  select j.ctid into v_candidate.tid from :SCHEMA.job j where j.key = v_job.key and j.state = 'available';
+  v_candidate.key := v_job.key;
+  v_candidate.queue := v_job.queue;
+  v_candidate.partition_key := v_job.partition_key;
+  v_candidate.priority := v_job.priority;
+  v_candidate.scheduled_at_ms := v_job.scheduled_at_ms;
+  v_candidate.rate_classes := v_job.rate_classes;
+  v_candidate.weight := v_job.weight;
+  v_candidate.deadline_ms := v_job.deadline_ms;
+  v_candidate.rank := 1;
+  v_verdict := :SCHEMA.apply_policies(array[v_candidate], '{}');
+  v_pass.chosen := v_verdict.admitted;
+  v_pass.charging := v_verdict.charging;
+  v_pass.own_leases := v_verdict.own_leases;
+  if v_pass.chosen = '{}' then
+    return;
+  end if;
+  delete from :SCHEMA.run_lease r where r.job_id = backend_claim_named.job_id returning * into v_reserved;
+  if v_reserved.expires_at_ms > :SCHEMA.now_ms() then
+    v_lease_id := v_reserved.lease_id;
+    worker := v_reserved.worker;
+    lease_ms := v_reserved.expires_at_ms - :SCHEMA.now_ms();
+  end if;
+  return query select * from :SCHEMA.claim_jobs(v_pass, worker, v_lease_id, greatest(lease_ms, 1));
+end;
+$$;
+comment on function :SCHEMA.backend_claim_named is
+  'Claims one job, which must be available or due: by the rules of the gate, without its turns. A reservation of '
+  'the job becomes its lease. No row where it can''t run now.';
+revoke all on function :SCHEMA.backend_claim_named from public;
+--! EndIncluded backend/backend_claim_named.sql
+--! Included backend/backend_count_active_jobs_for_task.sql
+create or replace function :SCHEMA.backend_count_active_jobs_for_task(task_name text)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return :SCHEMA.backend_count_jobs_for_task(task_name, 'queued') + :SCHEMA.backend_count_jobs_for_task(task_name, 'running');
+end;
+$$;
+comment on function :SCHEMA.backend_count_active_jobs_for_task is
+  'How many unfinished jobs of a task there are, queued and running; exact. Errors: HR007.';
+revoke all on function :SCHEMA.backend_count_active_jobs_for_task from public;
+--! EndIncluded backend/backend_count_active_jobs_for_task.sql
+--! Included backend/backend_count_jobs.sql
+create or replace function :SCHEMA.backend_count_jobs(status text default null)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+begin
+  if backend_count_jobs.status is null then
+    return (select count(*) from :SCHEMA.job);
+  elsif backend_count_jobs.status in ('queued', 'running') then
+    return (select count(*) from :SCHEMA.job j where j.stage < 2 and j.state = any (v_states));
+  end if;
+  return (
+    select count(*) from :SCHEMA.job j
+    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))));
+end;
+$$;
+comment on function :SCHEMA.backend_count_jobs is
+  'How many jobs there are, of one status or all; exact. Errors: HR007.';
+revoke all on function :SCHEMA.backend_count_jobs from public;
+--! EndIncluded backend/backend_count_jobs.sql
+--! Included backend/backend_count_jobs_for_task.sql
+create or replace function :SCHEMA.backend_count_jobs_for_task(task_name text, status text default null)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
+begin
+  perform :SCHEMA.check_task_name(backend_count_jobs_for_task.task_name);
+  -- Jobs of this surface have an index of their own; unfinished ones of the other surface are looked for.
+  return (
+      select count(*) from :SCHEMA.job j
+      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is not null and j.stage < 2
+        and j.state = any (v_states))
+    + (
+      select count(*) from :SCHEMA.job j
+      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is null and j.stage < 2
+        and j.state = any (v_states))
+    + (
+      select count(*) from :SCHEMA.job j
+      where j.kind = backend_count_jobs_for_task.task_name and j.stage = 2 and j.state = any (v_states));
+end;
+$$;
+comment on function :SCHEMA.backend_count_jobs_for_task is
+  'How many jobs of a task there are, of one status or all; exact. Errors: HR007.';
+revoke all on function :SCHEMA.backend_count_jobs_for_task from public;
+--! EndIncluded backend/backend_count_jobs_for_task.sql
+--! Included backend/backend_count_runs.sql
+create or replace function :SCHEMA.backend_count_runs(job_id text default null)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  if backend_count_runs.job_id is null then
+    return (select count(*) from :SCHEMA.attempt a where a.started_at_ms is not null);
+  end if;
+  return (
+    select count(*) from :SCHEMA.attempt a
+    where a.started_at_ms is not null and a.job_id = backend_count_runs.job_id);
+end;
+$$;
+comment on function :SCHEMA.backend_count_runs is 'How many runs there are, of one job or all; exact.';
+revoke all on function :SCHEMA.backend_count_runs from public;
+--! EndIncluded backend/backend_count_runs.sql
+--! Included backend/backend_count_runs_since.sql
+create or replace function :SCHEMA.backend_count_runs_since(since_ms bigint)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  perform :SCHEMA.check_range('since_ms', since_ms, -9223372036854775808, 9223372036854775807);
+  return (select count(*) from :SCHEMA.attempt a where a.started_at_ms >= backend_count_runs_since.since_ms);
+end;
+$$;
+comment on function :SCHEMA.backend_count_runs_since is 'How many runs have started at or after an instant; exact.';
+revoke all on function :SCHEMA.backend_count_runs_since from public;
+--! EndIncluded backend/backend_count_runs_since.sql
+--! Included backend/backend_distinct_pools_queued.sql
+create or replace function :SCHEMA.backend_distinct_pools_queued()
+returns setof text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select p.queue
+    from (
+      select distinct l.queue from :SCHEMA.lane l
+      union
+      select j.queue from :SCHEMA.job j where j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()) p
+    where exists (select from :SCHEMA.backend_list_queued(p.queue, 1))
+    order by p.queue;
+end;
+$$;
+comment on function :SCHEMA.backend_distinct_pools_queued is 'Pools in which a job could be claimed now, by name.';
+revoke all on function :SCHEMA.backend_distinct_pools_queued from public;
+--! EndIncluded backend/backend_distinct_pools_queued.sql
+--! Included backend/backend_end_attempt.sql
+create or replace function :SCHEMA.backend_end_attempt(job :SCHEMA.job, run :SCHEMA.attempt, status text, error text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if status = 'canceled' then
+    perform :SCHEMA.cancel_jobs(array[job.key]);
+  else
+    perform :SCHEMA.backend_leave_running(job, run.run_id,
+      case status when 'success' then 'success' else 'retry' end, error);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_end_attempt is
+  'Ends the attempt of a job, which the caller has locked, as its run has ended.';
+revoke all on function :SCHEMA.backend_end_attempt from public;
+--! EndIncluded backend/backend_end_attempt.sql
+--! Included backend/backend_enqueue_with_policies.sql
+create or replace function :SCHEMA.backend_enqueue_with_policies(job json, task_config json default null)
+returns table (job_id text, disposition text)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_policy :SCHEMA.task_config := case
+    when task_config is null then :SCHEMA.backend_policy_of(job ->> 'task_name')
+    else :SCHEMA.backend_read_policy(task_config, job ->> 'task_name')
+  end;
+  v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, v_policy);
+  v_at_ms bigint;
+  v_there text;
+  v_placed :SCHEMA.placed_job;
+begin
+  v_there := :SCHEMA.backend_standing(v_input);
+  if v_there is null and v_policy.max_in_flight + v_policy.max_enqueue_per_second::bigint > 0 then
+    -- The queue is locked before the task, everywhere.
+    perform :SCHEMA.lock_enqueue_limits(array[v_input.job]);
+    insert into :SCHEMA.task_limit as l (task_name) values (v_policy.task_name)
+    on conflict (task_name) do update set touched = l.touched + 1;
+    -- Whoever had the row may have enqueued the same.
+    v_there := :SCHEMA.backend_standing(v_input);
+    if v_there is null then
+      v_at_ms := :SCHEMA.backend_check_limits(v_policy);
+    end if;
+  end if;
+  if v_there is not null then
+    return query select v_there, 'reused_idempotent';
+    return;
+  end if;
+  v_placed := :SCHEMA.backend_place(v_input);
+  if v_placed.disposition = 'inserted' and v_policy.max_enqueue_per_second > 0 then
+    perform :SCHEMA.backend_note_enqueue(v_policy, v_at_ms);
+  end if;
+  return query
+    select coalesce(v_placed.existing_id, v_placed.id),
+      case when v_placed.disposition = 'inserted' then 'inserted_new' else 'reused_idempotent' end;
+end;
+$$;
+comment on function :SCHEMA.backend_enqueue_with_policies is
+  'Enqueues a job under the policies of its task: those given, or else those stored. Returns its id and '
+  'inserted_new, or the id of the live job that has its idempotency key, or of the same job enqueued before, and '
+  'reused_idempotent; that consumes no limit. The limits max_in_flight and max_enqueue_per_second are exact for the '
+  'whole fleet. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 invalid, HR008 rate_limited '
+  '(task, scope, limit, current, retry_after_ms).';
+revoke all on function :SCHEMA.backend_enqueue_with_policies from public;
+--! EndIncluded backend/backend_enqueue_with_policies.sql
+--! Included backend/backend_error_text.sql
+create or replace function :SCHEMA.backend_error_text(value text)
+returns text
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  value := :SCHEMA.mask_secrets(value);
+  return case when length(value) > 512 then left(value, 512) || '…' else value end;
+end;
+$$;
+comment on function :SCHEMA.backend_error_text is
+  'An error message as the backend surface stores it: secrets masked, cut to 512 characters.';
+revoke all on function :SCHEMA.backend_error_text from public;
+--! EndIncluded backend/backend_error_text.sql
+--! Included backend/backend_expired_lease_job_pairs.sql
+create or replace function :SCHEMA.backend_expired_lease_job_pairs(max_rows integer default 1000)
+returns table (lease_id text, job_id text)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  perform :SCHEMA.check_max_rows(max_rows);
+  return query
+    select e.lease_id, e.job_id
+    from (
+      select h.lease_id, h.job_id, h.expires_at_ms
+      from (
+        select l.* from :SCHEMA.lease l
+        where l.expires_at_ms <= v_now
+        order by l.expires_at_ms
+        limit backend_expired_lease_job_pairs.max_rows) l
+      cross join lateral (
+        select coalesce(a.run_id, l.lease_id) as lease_id, :SCHEMA.job_id(j.key, j.id) as job_id, l.expires_at_ms
+        from unnest(l.keys) k(key)
+        join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
+        left join :SCHEMA.attempt a on a.job_key = j.key and a.finished_at_ms is null and a.fence = j.fence) h
+      union all
+      (select r.lease_id, r.job_id, r.expires_at_ms
+       from :SCHEMA.run_lease r
+       where r.expires_at_ms <= v_now
+       order by r.expires_at_ms
+       limit backend_expired_lease_job_pairs.max_rows)) e
+    order by e.expires_at_ms, e.job_id
+    limit backend_expired_lease_job_pairs.max_rows;
+end;
+$$;
+comment on function :SCHEMA.backend_expired_lease_job_pairs is
+  'Leases that have expired, with their jobs: of jobs that still count as running, which reclaim_expired takes '
+  'back, and reservations. Oldest first, at most max_rows. Errors: HR007.';
+revoke all on function :SCHEMA.backend_expired_lease_job_pairs from public;
+--! EndIncluded backend/backend_expired_lease_job_pairs.sql
+--! Included backend/backend_extend_lease.sql
+create or replace function :SCHEMA.backend_extend_lease(lease_id text, ttl_secs bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_run :SCHEMA.attempt;
+  v_held_as text;
+begin
+  perform :SCHEMA.check_text('lease_id', backend_extend_lease.lease_id, 255);
+  perform :SCHEMA.check_range('ttl_secs', ttl_secs, -315576000000, 315576000000);
+  update :SCHEMA.run_lease r set expires_at_ms = :SCHEMA.now_ms() + ttl_secs * 1000
+  where r.lease_id = backend_extend_lease.lease_id;
+  if found then
+    return;
+  end if;
+  perform :SCHEMA.check_range('ttl_secs', ttl_secs, 1, 315576000000);
+  v_run := :SCHEMA.backend_find_run(lease_id);
+  v_held_as := (
+    select l.lease_id from :SCHEMA.job j join :SCHEMA.lease l on l.lease_no = j.lease_no
+    where j.key = v_run.job_key and j.fence = v_run.fence and j.state = 'running');
+  if v_held_as is null or exists (
+    select from :SCHEMA.renew(json_build_array(json_build_object('job_id', v_run.job_id, 'lease_id', v_held_as,
+      'fence', v_run.fence)), ttl_secs * 1000))
+  then
+    perform :SCHEMA.raise_error('HR005', 'the lease is lost', jsonb_build_object('job_id', v_run.job_id,
+      'lease_id', backend_extend_lease.lease_id), 'stop working on the job: somebody else may have it');
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_extend_lease is
+  'Extends a lease to ttl_secs from now: a reservation, or that of a claimed job, which is called as its run. One '
+  'that has expired and nobody took is revived. Errors: HR005 lease_rejected where it is lost, HR007.';
+revoke all on function :SCHEMA.backend_extend_lease from public;
+--! EndIncluded backend/backend_extend_lease.sql
+--! Included backend/backend_find_nonterminal_by_idempotency_key.sql
+create or replace function :SCHEMA.backend_find_nonterminal_by_idempotency_key(idempotency_key text)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  if idempotency_key = '' then
+    return null;
+  end if;
+  perform :SCHEMA.check_text('idempotency_key', idempotency_key, 1024);
+  return (
+    select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j
+    where j.unique_key = :SCHEMA.scoped_unique_key('', convert_to(idempotency_key, 'UTF8'), 'global') and j.stage < 2);
+end;
+$$;
+comment on function :SCHEMA.backend_find_nonterminal_by_idempotency_key is
+  'The live job with an idempotency key; null where there is none, and for the empty key. Errors: HR007.';
+revoke all on function :SCHEMA.backend_find_nonterminal_by_idempotency_key from public;
+--! EndIncluded backend/backend_find_nonterminal_by_idempotency_key.sql
+--! Included backend/backend_find_run.sql
+create or replace function :SCHEMA.backend_find_run(run_id text)
+returns :SCHEMA.attempt
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_run :SCHEMA.attempt;
+begin
+  perform :SCHEMA.check_text('run_id', backend_find_run.run_id, 255);
+  if backend_find_run.run_id ~ '^r[0-9a-f]{16}$' then
+    select a.* into v_run from :SCHEMA.attempt a
+    where a.no = ('x' || substr(backend_find_run.run_id, 2))::bit(64)::bigint and a.run_id is null
+      and a.started_at_ms is not null;
+  else
+    select a.* into v_run from :SCHEMA.attempt a where a.run_id = backend_find_run.run_id;
+  end if;
+  return v_run;
+end;
+$$;
+comment on function :SCHEMA.backend_find_run is 'The attempt with this run id; its no is null where there is none.';
+revoke all on function :SCHEMA.backend_find_run from public;
+--! EndIncluded backend/backend_find_run.sql
+--! Included backend/backend_finish_run.sql
+create or replace function :SCHEMA.backend_finish_run(
+  run_id text, status text, duration_ms bigint default null, error_message text default null
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_error text := :SCHEMA.backend_error_text(error_message);
+  v_run :SCHEMA.attempt;
+  v_job :SCHEMA.job;
+begin
+  if status is null or status not in ('success', 'failed', 'canceled', 'timeout') then
+    perform :SCHEMA.raise_invalid('status', 'is no end of a run: ' || coalesce(left(status, 40), 'null'), 'success, failed, canceled, timeout');
+  elsif duration_ms is not null then
+    perform :SCHEMA.check_range('duration_ms', duration_ms, 0, 315576000000000);
+  end if;
+  v_run := :SCHEMA.backend_find_run(run_id);
+  if v_run.no is null then
+    perform :SCHEMA.raise_error('HR006', 'there is no run ' || run_id, jsonb_build_object('what', 'run', 'id', run_id));
+  end if;
+  if v_run.fence is not null and v_run.finished_at_ms is null then
+    select j.* into v_job from :SCHEMA.job j where j.key = v_run.job_key for update;
+    if v_job.state = 'running' and v_job.fence = v_run.fence then
+      perform :SCHEMA.backend_end_attempt(v_job, v_run, status, v_error);
+      update :SCHEMA.attempt a
+      set outcome = case when backend_finish_run.status = 'timeout' then 'timeout' else a.outcome end, error = v_error,
+        duration_ms = backend_finish_run.duration_ms
+      where a.no = v_run.no;
+      return;
+    end if;
+  elsif v_run.finished_at_ms is null then
+    update :SCHEMA.attempt a
+    set outcome = case backend_finish_run.status when 'canceled' then 'cancelled' else backend_finish_run.status end,
+      error = v_error, duration_ms = backend_finish_run.duration_ms, finished_at_ms = :SCHEMA.now_ms()
+    where a.no = v_run.no and a.finished_at_ms is null;
+    if found then
+      return;
+    end if;
+  end if;
+  -- It has ended: by somebody else meanwhile, or before.
+  v_run := :SCHEMA.backend_find_run(run_id);
+  if v_run.finished_at_ms is null or :SCHEMA.backend_run_status(v_run.outcome) <> status
+    or v_run.error is distinct from v_error or v_run.duration_ms is distinct from duration_ms
+  then
+    if v_run.fence is not null then
+      perform :SCHEMA.raise_rejected(v_run.job_id);
+    end if;
+    perform :SCHEMA.raise_invalid('run_id', 'names a run that has ended otherwise', 'the end that is stored');
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_finish_run is
+  'Ends a run: success, failed, canceled or timeout, with how long it took and an error message, whose secrets are '
+  'masked. Where a claim opened the run, this ends the job''s attempt too, as the task''s policies say: failed and '
+  'timeout are retried while executions are left. Ending it the same way again is fine. Errors: HR005 '
+  'lease_rejected where the holder has lost it or it has ended otherwise, HR006 not_found, HR007.';
+revoke all on function :SCHEMA.backend_finish_run from public;
+--! EndIncluded backend/backend_finish_run.sql
+--! Included backend/backend_get_job.sql
+create or replace function :SCHEMA.backend_get_job(job_id text)
+returns setof :SCHEMA.backend_job
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_text('job_id', backend_get_job.job_id, 255);
+  return query
+    select s.* from :SCHEMA.job j cross join lateral :SCHEMA.backend_show_job(j) s
+    where j.key = :SCHEMA.job_key(backend_get_job.job_id);
+end;
+$$;
+comment on function :SCHEMA.backend_get_job is 'A job by its id; no row where there is none. Errors: HR007.';
+revoke all on function :SCHEMA.backend_get_job from public;
+--! EndIncluded backend/backend_get_job.sql
+--! Included backend/backend_get_run.sql
+create or replace function :SCHEMA.backend_get_run(run_id text)
+returns setof :SCHEMA.backend_run
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_run :SCHEMA.attempt := :SCHEMA.backend_find_run(backend_get_run.run_id);
+begin
+  return query select * from :SCHEMA.backend_runs(array[v_run]) where v_run.no is not null;
+end;
+$$;
+comment on function :SCHEMA.backend_get_run is 'A run by its id; no row where there is none. Errors: HR007.';
+revoke all on function :SCHEMA.backend_get_run from public;
+--! EndIncluded backend/backend_get_run.sql
+--! Included backend/backend_get_task_config.sql
+create or replace function :SCHEMA.backend_get_task_config(task_name text)
+returns setof :SCHEMA.task_config
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_task_name(backend_get_task_config.task_name);
+  return query select c.* from :SCHEMA.task_config c where c.task_name = backend_get_task_config.task_name;
+end;
+$$;
+comment on function :SCHEMA.backend_get_task_config is
+  'The stored policies of a task; no row where none are. Errors: HR007.';
+revoke all on function :SCHEMA.backend_get_task_config from public;
+--! EndIncluded backend/backend_get_task_config.sql
+--! Included backend/backend_import_job.sql
+create or replace function :SCHEMA.backend_import_job(key bigint, input :SCHEMA.backend_input)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_job :SCHEMA.job;
+  v_pass :SCHEMA.gate_pass;
+  v_candidate :SCHEMA.candidate;
+  v_claims :SCHEMA.claim[];
+begin
+  if input.attempt > 1 then
+    update :SCHEMA.job j set attempt = input.attempt - 1 where j.key = backend_import_job.key;
+  end if;
+  if input.status = 'canceled' then
+    perform :SCHEMA.cancel_jobs(array[backend_import_job.key]);
+  elsif input.status <> 'queued' then
+    select j.ctid, j.key, j.queue into v_candidate.tid, v_candidate.key, v_candidate.queue
+    from :SCHEMA.job j where j.key = backend_import_job.key;
+    v_pass.chosen := array[v_candidate];
+    v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text, 30000) c);
+    perform :SCHEMA.backend_open_runs(v_claims, 'backend', true);
+    if input.status <> 'running' then
+      select j.* into v_job from :SCHEMA.job j where j.key = backend_import_job.key;
+      perform :SCHEMA.backend_leave_running(v_job, v_claims[1].lease_id,
+        case input.status when 'success' then 'success' else 'skip' end, null);
+    end if;
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_import_job is
+  'Brings a job that has just been inserted into the status in which it is to be stored, by legal moves.';
+revoke all on function :SCHEMA.backend_import_job from public;
+--! EndIncluded backend/backend_import_job.sql
+--! Included backend/backend_leave_running.sql
+create or replace function :SCHEMA.backend_leave_running(job :SCHEMA.job, run_id text, outcome text, error text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_lease :SCHEMA.lease;
+  v_run_id text;
+  v_settled :SCHEMA.settled_job[];
+begin
+  select l.* into v_lease from :SCHEMA.lease l where l.lease_no = job.lease_no;
+  v_run_id := (
+    select a.run_id from :SCHEMA.attempt a
+    where a.job_key = job.key and a.finished_at_ms is null and a.fence = job.fence);
+  if backend_leave_running.run_id = v_run_id then
+    v_settled := :SCHEMA.settle(array[cast(row(1, :SCHEMA.job_id(job.key, job.id), job.key, v_lease.lease_id, job.fence,
+      outcome, error, null, null, null, null, null) as :SCHEMA.ack_input)]);
+  elsif backend_leave_running.run_id is null and outcome = 'rate_limited' and v_lease.expires_at_ms <= :SCHEMA.now_ms() then
+    perform :SCHEMA.lose_leases(array[job.key]);
+    delete from :SCHEMA.lease l where l.lease_no = job.lease_no and l.queue is not null;
+  end if;
+  if v_settled = '{}' or exists (
+    select from :SCHEMA.job j where j.key = job.key and j.state = 'running' and j.fence = job.fence)
+  then
+    perform :SCHEMA.raise_rejected(:SCHEMA.job_id(job.key, job.id));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_leave_running is
+  'Ends the attempt of a running job, which the caller has locked, for the holder of its run; without a run it is '
+  'given up where its lease has expired. HR005 where it is somebody else''s.';
+revoke all on function :SCHEMA.backend_leave_running from public;
+--! EndIncluded backend/backend_leave_running.sql
+--! Included backend/backend_list_jobs.sql
+create or replace function :SCHEMA.backend_list_jobs(
+  status text default null, skip bigint default 0, max_rows integer default 100
+)
+returns setof :SCHEMA.backend_job
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
+  v_jobs :SCHEMA.job[];
+begin
+  perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
+  perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
+  if backend_list_jobs.status in ('queued', 'running') then
+    v_jobs := array(
+      select j from :SCHEMA.job j
+      where j.stage < 2 and j.state = any (v_states)
+      order by j.enqueued_at_ms, j.key
+      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+  else
+    v_jobs := array(
+      select j from :SCHEMA.job j
+      where j.state = any (v_states)
+      order by j.enqueued_at_ms, j.key
+      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+  end if;
+  return query
+    select s.* from generate_subscripts(v_jobs, 1) i(n)
+    cross join lateral :SCHEMA.backend_show_job(v_jobs[i.n]) s
+    order by i.n;
+end;
+$$;
+comment on function :SCHEMA.backend_list_jobs is
+  'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. Errors: '
+  'HR007.';
+revoke all on function :SCHEMA.backend_list_jobs from public;
+--! EndIncluded backend/backend_list_jobs.sql
+--! Included backend/backend_list_queued.sql
+create or replace function :SCHEMA.backend_list_queued(pool text, max_rows integer)
+returns setof :SCHEMA.job
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  if exists (select from :SCHEMA.queue q where q.queue = backend_list_queued.pool and q.paused) then
+    return;
+  end if;
+  return query
+    select (c.job).*
+    from (
+      select w as job from (
+        select distinct l.partition_key, l.sticky_worker, l.class_key, l.priority
+        from :SCHEMA.lane l where l.queue = backend_list_queued.pool) l
+      cross join lateral (
+        select j.* from :SCHEMA.job j
+        where j.queue = backend_list_queued.pool and j.partition_key = l.partition_key
+          and j.sticky_worker = l.sticky_worker and j.class_key = l.class_key and j.priority = l.priority
+          and j.stage = 1 and j.state = 'available' and not :SCHEMA.is_quarantined(j)
+        order by j.scheduled_at_ms, j.key
+        limit backend_list_queued.max_rows) w
+      union all
+      select d as job from (
+        select j.* from :SCHEMA.job j
+        where j.queue = backend_list_queued.pool and j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()
+          and not :SCHEMA.is_quarantined(j)
+        order by j.scheduled_at_ms, j.key
+        limit 10000) d) c
+    order by (c.job).priority desc, (c.job).scheduled_at_ms, (c.job).key
+    limit backend_list_queued.max_rows;
+end;
+$$;
+comment on function :SCHEMA.backend_list_queued is
+  'Jobs of a pool that could be claimed now, in the order in which the gate takes them from one partition.';
+revoke all on function :SCHEMA.backend_list_queued from public;
+--! EndIncluded backend/backend_list_queued.sql
+--! Included backend/backend_list_queued_for_pool_sorted.sql
+create or replace function :SCHEMA.backend_list_queued_for_pool_sorted(pool text, max_rows integer default 8)
+returns setof :SCHEMA.backend_job
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_jobs :SCHEMA.job[];
+begin
+  perform :SCHEMA.check_text('pool', pool, 255);
+  perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
+  v_jobs := array(select j from :SCHEMA.backend_list_queued(pool, max_rows) j);
+  return query
+    select s.* from generate_subscripts(v_jobs, 1) i(n)
+    cross join lateral :SCHEMA.backend_show_job(v_jobs[i.n]) s
+    order by i.n;
+end;
+$$;
+comment on function :SCHEMA.backend_list_queued_for_pool_sorted is
+  'Jobs of a pool that could be claimed now: due, not paused, not quarantined. By priority, then by when they came '
+  'into line (created, or due again), then by age; at most max_rows. Errors: HR007.';
+revoke all on function :SCHEMA.backend_list_queued_for_pool_sorted from public;
+--! EndIncluded backend/backend_list_queued_for_pool_sorted.sql
+--! Included backend/backend_list_runs.sql
+create or replace function :SCHEMA.backend_list_runs(
+  job_id text default null, skip bigint default 0, max_rows integer default 100
+)
+returns setof :SCHEMA.backend_run
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+  v_runs :SCHEMA.attempt[];
+begin
+  perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
+  perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
+  if job_id is null then
+    v_runs := array(
+      select a from :SCHEMA.attempt a
+      where a.started_at_ms is not null
+      order by a.started_at_ms desc, a.no desc
+      offset skip limit max_rows);
+  else
+    v_runs := array(
+      select a from :SCHEMA.attempt a
+      where a.started_at_ms is not null and a.job_id = backend_list_runs.job_id
+      order by a.started_at_ms desc, a.no desc
+      offset skip limit max_rows);
+  end if;
+  return query select * from :SCHEMA.backend_runs(v_runs);
+end;
+$$;
+comment on function :SCHEMA.backend_list_runs is
+  'Runs, newest first, of one job or all: skip so many, at most max_rows (0..10000). The order is total. Errors: '
+  'HR007.';
+revoke all on function :SCHEMA.backend_list_runs from public;
+--! EndIncluded backend/backend_list_runs.sql
+--! Included backend/backend_list_task_config_revisions.sql
+create or replace function :SCHEMA.backend_list_task_config_revisions(task_name text, max_rows integer default 100)
+returns setof :SCHEMA.task_config
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_task_name(backend_list_task_config_revisions.task_name);
+  perform :SCHEMA.check_max_rows(max_rows, 200);
+  return query
+    select r.* from :SCHEMA.task_config_revision r
+    where r.task_name = backend_list_task_config_revisions.task_name
+    order by r.revision desc
+    limit max_rows;
+end;
+$$;
+comment on function :SCHEMA.backend_list_task_config_revisions is
+  'The policies that a task has had, newest first; the last 100 are kept. Errors: HR007.';
+revoke all on function :SCHEMA.backend_list_task_config_revisions from public;
+--! EndIncluded backend/backend_list_task_config_revisions.sql
+--! Included backend/backend_move_job.sql
+create or replace function :SCHEMA.backend_move_job(job :SCHEMA.job, input :SCHEMA.backend_input)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_from text := :SCHEMA.backend_status(job.state::text);
+  v_moved :SCHEMA.job;
+begin
+  if v_from = 'queued' and input.status = 'queued' then
+    if job.priority <> (input.job).priority then
+      update :SCHEMA.job j set priority = (input.job).priority where j.key = job.key returning j.* into v_moved;
+      perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(array[v_moved]));
+    end if;
+  elsif v_from = 'queued' and input.status = 'canceled' then
+    perform :SCHEMA.cancel_jobs(array[job.key]);
+  elsif v_from = 'running' and input.status <> 'running' then
+    if input.status = 'canceled' and exists (
+      select from :SCHEMA.attempt a
+      where a.job_key = job.key and a.finished_at_ms is null and a.fence = job.fence and a.run_id = input.run_id)
+    then
+      perform :SCHEMA.cancel_jobs(array[job.key]);
+    else
+      perform :SCHEMA.backend_leave_running(job, input.run_id, case
+        when input.status = 'success' then 'success'
+        when input.status <> 'queued' then 'skip'
+        when input.attempt > job.attempt + 1 then 'retry'
+        else 'rate_limited'
+      end, null);
+    end if;
+  elsif v_from <> input.status then
+    perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || input.status, jsonb_build_object(
+      'job_id', :SCHEMA.job_id(job.key, job.id), 'from', v_from, 'event', 'upsert_job'));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_move_job is
+  'Moves a job, which the caller has locked, into the status in which it is to be stored: legal moves only, out of '
+  'running for its holder only. HR005, HR009.';
+revoke all on function :SCHEMA.backend_move_job from public;
+--! EndIncluded backend/backend_move_job.sql
+--! Included backend/backend_note_enqueue.sql
+create or replace function :SCHEMA.backend_note_enqueue(policy :SCHEMA.task_config, at_ms bigint)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_number bigint;
+begin
+  update :SCHEMA.task_limit l set enqueued = l.enqueued + 1
+  where l.task_name = policy.task_name
+  returning l.enqueued into v_number;
+  insert into :SCHEMA.enqueue_window (task_name, no, at_ms) values (policy.task_name, v_number, backend_note_enqueue.at_ms);
+  -- What is older than a second limits nobody any more, whatever the limit is.
+  delete from :SCHEMA.enqueue_window w
+  where w.task_name = policy.task_name and w.no <= v_number - policy.max_enqueue_per_second
+    and w.at_ms < backend_note_enqueue.at_ms - 2000;
+end;
+$$;
+comment on function :SCHEMA.backend_note_enqueue is
+  'Numbers an enqueue of a task whose row in task_limit the caller has locked.';
+revoke all on function :SCHEMA.backend_note_enqueue from public;
+--! EndIncluded backend/backend_note_enqueue.sql
+--! Included backend/backend_note_revision.sql
+create or replace function :SCHEMA.backend_note_revision(stored :SCHEMA.task_config)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  -- Now: whoever else was writing the row has gone before.
+  stored.updated_at_ms := :SCHEMA.now_ms();
+  update :SCHEMA.task_config c set updated_at_ms = stored.updated_at_ms where c.task_name = stored.task_name;
+  insert into :SCHEMA.task_config_revision select stored.*;
+  delete from :SCHEMA.task_config_revision r
+  where r.task_name = stored.task_name and r.revision <= stored.revision - 100;
+end;
+$$;
+comment on function :SCHEMA.backend_note_revision is
+  'Notes when the policies of a task, which the caller has just written, were stored, and keeps a copy.';
+revoke all on function :SCHEMA.backend_note_revision from public;
+--! EndIncluded backend/backend_note_revision.sql
+--! Included backend/backend_open_runs.sql
+create or replace function :SCHEMA.backend_open_runs(claims :SCHEMA.claim[], worker text, single boolean)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, run_id)
+  select :SCHEMA.job_key(c.id), c.id, c.kind, c.queue, least(c.attempt, 2147483646) + 1, c.fence, backend_open_runs.worker,
+    :SCHEMA.now_ms(), case when single then c.lease_id else gen_random_uuid()::text end
+  from unnest(claims) c;
+  delete from :SCHEMA.run_lease r where r.job_id in (select c.id from unnest(claims) c);
+end;
+$$;
+comment on function :SCHEMA.backend_open_runs is
+  'Opens the runs of claims, in their transaction. The run of a single claim is called as its lease; reservations '
+  'of the jobs end.';
+revoke all on function :SCHEMA.backend_open_runs from public;
+--! EndIncluded backend/backend_open_runs.sql
+--! Included backend/backend_place.sql
+create or replace function :SCHEMA.backend_place(input :SCHEMA.backend_input)
+returns :SCHEMA.placed_job
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_limited boolean := :SCHEMA.lock_enqueue_limits(array[input.job]);
+  v_placed :SCHEMA.placed_job := :SCHEMA.place_named(input.job, :SCHEMA.now_ms());
+  v_job :SCHEMA.job;
+begin
+  if v_limited then
+    v_placed := (:SCHEMA.apply_enqueue_limits(array[input.job], array[v_placed]))[1];
+  end if;
+  if v_placed.disposition not in ('inserted', 'replayed', 'duplicate') then
+    perform :SCHEMA.raise_refusal(array[v_placed]);
+  elsif v_placed.disposition = 'replayed' then
+    select j.* into v_job from :SCHEMA.job j where j.key = v_placed.key;
+    if found then
+      perform :SCHEMA.backend_check_same(v_job, input);
+    end if;
+  end if;
+  return v_placed;
+end;
+$$;
+comment on function :SCHEMA.backend_place is
+  'Inserts a job of the backend surface, or says which one stands in its way. Errors: HR002, HR003, HR004.';
+revoke all on function :SCHEMA.backend_place from public;
+--! EndIncluded backend/backend_place.sql
+--! Included backend/backend_policy_of.sql
+create or replace function :SCHEMA.backend_policy_of(task_name text)
+returns :SCHEMA.task_config
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_policy :SCHEMA.task_config;
+begin
+  select c.* into v_policy from :SCHEMA.task_config c where c.task_name = backend_policy_of.task_name;
+  if not found then
+    return :SCHEMA.backend_read_policy('{}', backend_policy_of.task_name);
+  end if;
+  return v_policy;
+end;
+$$;
+comment on function :SCHEMA.backend_policy_of is 'The stored policies of a task, or the defaults.';
+revoke all on function :SCHEMA.backend_policy_of from public;
+--! EndIncluded backend/backend_policy_of.sql
+--! Included backend/backend_pop_claim_from_pool.sql
+create or replace function :SCHEMA.backend_pop_claim_from_pool(
+  pool text, worker text default 'backend', lease_ms bigint default 30000
+)
+returns setof :SCHEMA.backend_job
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_claims :SCHEMA.claim[];
+begin
+  perform :SCHEMA.check_text('pool', pool, 255);
+  v_claims := array(
+    select c from :SCHEMA.admit_hinted(worker, array[pool], 1, lease_ms, null, gen_random_uuid()::text) c
+    where c.id is not null);
+  if v_claims <> '{}' then
+    perform :SCHEMA.backend_open_runs(v_claims, worker, true);
+    return query select * from :SCHEMA.backend_get_job(v_claims[1].id);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_pop_claim_from_pool is
+  'Claims what the gate would admit next from a pool, as backend_try_claim_job does: lowest priority number first. '
+  'No row where nothing can run now. Errors: HR007.';
+revoke all on function :SCHEMA.backend_pop_claim_from_pool from public;
+--! EndIncluded backend/backend_pop_claim_from_pool.sql
+--! Included backend/backend_read_job.sql
+create or replace function :SCHEMA.backend_read_job(job json, policy :SCHEMA.task_config)
+returns :SCHEMA.backend_input
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_input :SCHEMA.backend_input;
+  v_job :SCHEMA.job_input;
+  v_signature numeric;
+  v_priority bigint;
+begin
+  perform :SCHEMA.check_keys('job', job, '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
+    'signature_hash,attempt,run_id,delay_ms}');
+  begin
+    v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
+    v_job.delay_ms := (job ->> 'delay_ms')::bigint;
+    v_signature := (job ->> 'signature_hash')::numeric;
+    v_input.attempt := coalesce((job ->> 'attempt')::integer, 1);
+  exception when data_exception then
+    perform :SCHEMA.raise_invalid('job', sqlerrm, 'numbers within their bounds');
+  end;
+  -- Higher first, as the core has it, is the negative; the least integer has none.
+  perform :SCHEMA.check_range('priority', v_priority, -2147483647, 2147483647);
+  v_job.priority := - v_priority;
+  if v_signature is not null and (v_signature not between 0 and 18446744073709551615 or v_signature <> trunc(v_signature)) then
+    perform :SCHEMA.raise_invalid('signature_hash', 'is out of bounds', '0..2^64-1');
+  elsif octet_length(job ->> 'actor_json') > 65536 then
+    perform :SCHEMA.raise_invalid('actor_json', 'is too long', 'at most 65536 bytes');
+  elsif octet_length(job ->> 'idempotency_key') > 1024 then
+    perform :SCHEMA.raise_invalid('idempotency_key', 'is too long', 'at most 1024 bytes');
+  end if;
+  perform :SCHEMA.check_range('attempt', v_input.attempt, 1, 2147483647);
+  perform :SCHEMA.check_task_name(job ->> 'task_name');
+  v_job.ord := 1;
+  v_job.id := job ->> 'job_id';
+  v_job.kind := job ->> 'task_name';
+  v_job.payload := convert_to(coalesce(job ->> 'params_json', 'null'), 'UTF8');
+  v_job.queue := coalesce(nullif(job ->> 'pool', ''), policy.pool);
+  v_job.partition_key := '';
+  v_job.sticky_worker := '';
+  v_job.weight := 1;
+  v_job.schema_version := 1;
+  v_job.pending := false;
+  v_job.max_attempts := greatest(policy.max_attempts, 1);
+  v_job.retention_ms := case when policy.retention_ms is null then 315576000000000 else nullif(policy.retention_ms, 0) end;
+  v_job.face := row(job ->> 'actor_json', v_signature, policy.base_delay_ms, policy.backoff_multiplier,
+    policy.max_delay_ms);
+  if job ->> 'idempotency_key' <> '' and policy.idempotency_mode is distinct from 'none' then
+    v_input.idempotency_key := job ->> 'idempotency_key';
+    v_job.unique_key := :SCHEMA.scoped_unique_key(v_job.kind, convert_to(v_input.idempotency_key, 'UTF8'), 'global');
+  end if;
+  perform :SCHEMA.check_jobs(array[v_job]);
+  v_input.job := v_job;
+  v_input.status := coalesce(job ->> 'status', 'queued');
+  v_input.run_id := job ->> 'run_id';
+  return v_input;
+end;
+$$;
+comment on function :SCHEMA.backend_read_job is
+  'A job of the backend surface as the core takes it: lower priority first becomes higher first, attempts from 1 '
+  'become attempts from 0, what is to stay for ever stays 10,000 years. HR007 for what is out of bounds.';
+revoke all on function :SCHEMA.backend_read_job from public;
+--! EndIncluded backend/backend_read_job.sql
+--! Included backend/backend_read_policy.sql
+create or replace function :SCHEMA.backend_read_policy(config json, task_name text)
+returns :SCHEMA.task_config
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_policy :SCHEMA.task_config;
+  v_retry json := coalesce(config -> 'retry_policy', '{}');
+  v_limits json := coalesce(config -> 'rate_limit_policy', '{}');
+begin
+  perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
+    'rate_limit_policy,idempotency_mode,retention_ms}');
+  perform :SCHEMA.check_keys('retry_policy', v_retry, '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
+  perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');
+  begin
+    v_policy.task_name := coalesce(backend_read_policy.task_name, config ->> 'task_name');
+    v_policy.priority := coalesce((config ->> 'priority')::integer, 1);
+    v_policy.pool := coalesce(nullif(config ->> 'pool', ''), 'global');
+    v_policy.max_attempts := coalesce((v_retry ->> 'max_attempts')::integer, 0);
+    v_policy.base_delay_ms := coalesce((v_retry ->> 'base_delay_ms')::bigint, 0);
+    v_policy.backoff_multiplier := coalesce((v_retry ->> 'backoff_multiplier')::double precision, 0);
+    v_policy.max_delay_ms := coalesce((v_retry ->> 'max_delay_ms')::bigint, 0);
+    v_policy.max_in_flight := coalesce((v_limits ->> 'max_in_flight')::integer, 0);
+    v_policy.max_enqueue_per_second := coalesce((v_limits ->> 'max_enqueue_per_second')::integer, 0);
+    v_policy.idempotency_mode := config ->> 'idempotency_mode';
+    v_policy.retention_ms := (config ->> 'retention_ms')::bigint;
+  exception when data_exception then
+    perform :SCHEMA.raise_invalid('task_config', sqlerrm, 'numbers within their bounds');
+  end;
+  perform :SCHEMA.check_task_name(v_policy.task_name);
+  perform :SCHEMA.check_text('pool', v_policy.pool, 255);
+  perform :SCHEMA.check_range('priority', v_policy.priority, -2147483647, 2147483647);
+  perform :SCHEMA.check_range('max_attempts', v_policy.max_attempts, 0, 2147483647);
+  perform :SCHEMA.check_range('base_delay_ms', v_policy.base_delay_ms, 0, 315576000000000);
+  perform :SCHEMA.check_range('max_delay_ms', v_policy.max_delay_ms, 0, 315576000000000);
+  perform :SCHEMA.check_range('max_in_flight', v_policy.max_in_flight, 0, 2147483647);
+  perform :SCHEMA.check_range('max_enqueue_per_second', v_policy.max_enqueue_per_second, 0, 2147483647);
+  if v_policy.backoff_multiplier <> 0 and not v_policy.backoff_multiplier between 1 and 100 then
+    perform :SCHEMA.raise_invalid('backoff_multiplier', 'is out of bounds: ' || v_policy.backoff_multiplier, '1..100, or 0 for none');
+  elsif v_policy.idempotency_mode not in ('lwt', 'none') then
+    perform :SCHEMA.raise_invalid('idempotency_mode', 'is unknown', 'lwt, none');
+  elsif v_policy.retention_ms is not null then
+    perform :SCHEMA.check_range('retention_ms', v_policy.retention_ms, 0, 315576000000000);
+  end if;
+  return v_policy;
+end;
+$$;
+comment on function :SCHEMA.backend_read_policy is
+  'The policies of a task as JSON, with their defaults: one execution, no limits, pool global, priority 1. HR007 '
+  'for what is out of bounds.';
+revoke all on function :SCHEMA.backend_read_policy from public;
+--! EndIncluded backend/backend_read_policy.sql
+--! Included backend/backend_register_task.sql
+create or replace function :SCHEMA.backend_register_task(config json)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_new :SCHEMA.task_config := :SCHEMA.backend_read_policy(config, null);
+begin
+  v_new.revision := 1;
+  v_new.updated_at_ms := 0;
+  insert into :SCHEMA.task_config select v_new.* on conflict do nothing;
+  if not found then
+    return false;
+  end if;
+  perform :SCHEMA.backend_note_revision(v_new);
+  return true;
+end;
+$$;
+comment on function :SCHEMA.backend_register_task is
+  'Stores the policies of a task where none are stored yet, and never over what an operator set. True where it did. '
+  'Errors: HR007.';
+revoke all on function :SCHEMA.backend_register_task from public;
+--! EndIncluded backend/backend_register_task.sql
+--! Included backend/backend_release_lease.sql
+create or replace function :SCHEMA.backend_release_lease(lease_id text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_run :SCHEMA.attempt;
+  v_job :SCHEMA.job;
+begin
+  perform :SCHEMA.check_text('lease_id', backend_release_lease.lease_id, 255);
+  delete from :SCHEMA.run_lease r where r.lease_id = backend_release_lease.lease_id;
+  if found then
+    return;
+  end if;
+  v_run := :SCHEMA.backend_find_run(lease_id);
+  select j.* into v_job from :SCHEMA.job j where j.key = v_run.job_key for update;
+  if v_job.state = 'running' and v_job.fence = v_run.fence then
+    -- What is given up when its time is over was lost before: that counts as a crash.
+    perform :SCHEMA.backend_leave_running(v_job,
+      case when (select l.expires_at_ms from :SCHEMA.lease l where l.lease_no = v_job.lease_no) > :SCHEMA.now_ms()
+        then v_run.run_id end, 'rate_limited', null);
+    return;
+  end if;
+  v_run := :SCHEMA.backend_find_run(lease_id);
+  if v_run.no is null or v_run.finished_at_ms is null or v_run.outcome in ('lease_lost', 'cancelled', 'displaced') then
+    perform :SCHEMA.raise_error('HR005', 'the lease is lost', jsonb_build_object('job_id', v_run.job_id,
+      'lease_id', backend_release_lease.lease_id), 'stop working on the job: somebody else may have it');
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_release_lease is
+  'Gives a lease up: a reservation ends; a job that still runs under it is queued again in the same statement, as a '
+  'crash where the lease has expired. After the end of the run there is nothing left to give up. Errors: HR005 '
+  'lease_rejected where it is lost, HR007.';
+revoke all on function :SCHEMA.backend_release_lease from public;
+--! EndIncluded backend/backend_release_lease.sql
+--! Included backend/backend_revert_job_to_queued.sql
+create or replace function :SCHEMA.backend_revert_job_to_queued(job_id text, run_id text default null)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job :SCHEMA.job := :SCHEMA.lock_job(backend_revert_job_to_queued.job_id);
+begin
+  if v_job.state = 'running' then
+    perform :SCHEMA.backend_leave_running(v_job, backend_revert_job_to_queued.run_id, 'rate_limited', null);
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_revert_job_to_queued is
+  'Puts a running job back into its place in line, no attempt spent: for its holder, who shows its run_id, or, as a '
+  'crash, once its lease has expired. A job that does not run is left as it is. Errors: HR005 lease_rejected where '
+  'somebody else holds it, HR006 not_found, HR007.';
+revoke all on function :SCHEMA.backend_revert_job_to_queued from public;
+--! EndIncluded backend/backend_revert_job_to_queued.sql
+--! Included backend/backend_run_status.sql
+create or replace function :SCHEMA.backend_run_status(outcome text)
+returns text
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case
+    when outcome is null then 'running'
+    when outcome in ('success', 'timeout') then outcome
+    when outcome in ('cancelled', 'displaced') then 'canceled'
+    else 'failed'
+  end;
+end;
+$$;
+comment on function :SCHEMA.backend_run_status is
+  'How an attempt ended as the backend surface calls it: running, success, failed, canceled, timeout.';
+revoke all on function :SCHEMA.backend_run_status from public;
+--! EndIncluded backend/backend_run_status.sql
+--! Included backend/backend_runs.sql
+create or replace function :SCHEMA.backend_runs(runs :SCHEMA.attempt[])
+returns setof :SCHEMA.backend_run
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select coalesce(a.run_id, 'r' || lpad(to_hex(a.no), 16, '0')), a.job_id, a.kind, a.attempt,
+      :SCHEMA.backend_run_status(a.outcome), a.started_at_ms, a.finished_at_ms,
+      coalesce(a.duration_ms, a.finished_at_ms - a.started_at_ms), a.error, a.worker
+    from unnest(backend_runs.runs) with ordinality a
+    order by a.ordinality;
+end;
+$$;
+comment on function :SCHEMA.backend_runs is
+  'Attempts as the backend surface shows them. One that was not opened by a claim is called r + 16 hex digits.';
+revoke all on function :SCHEMA.backend_runs from public;
+--! EndIncluded backend/backend_runs.sql
+--! Included backend/backend_show_job.sql
+create or replace function :SCHEMA.backend_show_job(job :SCHEMA.job)
+returns :SCHEMA.backend_job
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_shown :SCHEMA.backend_job;
+begin
+  v_shown.job_id := :SCHEMA.job_id(job.key, job.id);
+  v_shown.task_name := job.kind;
+  v_shown.actor_json := job.actor_json;
+  v_shown.params_json := :SCHEMA.utf8_text(job.payload);
+  v_shown.priority := - greatest(job.priority, -2147483647);
+  v_shown.pool := job.queue;
+  v_shown.status := :SCHEMA.backend_status(job.state::text);
+  if substr(job.unique_key, 1, 2) = '\x0147' then
+    v_shown.idempotency_key := :SCHEMA.utf8_text(substr(job.unique_key, 3));
+  end if;
+  v_shown.created_at_ms := job.enqueued_at_ms;
+  v_shown.signature_hash := job.signature_hash::text;
+  -- A job that ended with its last attempt has it counted already.
+  v_shown.attempt := least(job.attempt, 2147483646) + 1;
+  if job.state = 'archived' then
+    v_shown.attempt := greatest(1, least(v_shown.attempt, job.max_attempts));
+  end if;
+  v_shown.max_attempts := job.max_attempts;
+  v_shown.scheduled_at_ms := job.scheduled_at_ms;
+  if job.state = 'running' then
+    v_shown.fence := job.fence;
+    select l.lease_id, l.expires_at_ms into v_shown.lease_id, v_shown.expires_at_ms
+    from :SCHEMA.lease l where l.lease_no = job.lease_no;
+    v_shown.run_id := (
+      select a.run_id from :SCHEMA.attempt a
+      where a.job_key = job.key and a.finished_at_ms is null and a.fence = job.fence);
+  end if;
+  return v_shown;
+end;
+$$;
+comment on function :SCHEMA.backend_show_job is 'A job as the backend surface shows it.';
+revoke all on function :SCHEMA.backend_show_job from public;
+--! EndIncluded backend/backend_show_job.sql
+--! Included backend/backend_standing.sql
+create or replace function :SCHEMA.backend_standing(input :SCHEMA.backend_input)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_job :SCHEMA.job;
+begin
+  if (input.job).id is not null then
+    select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key((input.job).id);
+    if found then
+      perform :SCHEMA.backend_check_same(v_job, input);
+      return (input.job).id;
+    end if;
+  end if;
+  if (input.job).unique_key is not null then
+    return (
+      select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j where j.unique_key = (input.job).unique_key and j.stage < 2);
+  end if;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.backend_standing is
+  'The job that is there already for this one: the same id with the same content, or a live job with its '
+  'idempotency key; null where there is none. HR002 where the id has other content.';
+revoke all on function :SCHEMA.backend_standing from public;
+--! EndIncluded backend/backend_standing.sql
+--! Included backend/backend_states.sql
+create or replace function :SCHEMA.backend_states(status text)
+returns :SCHEMA.job_state[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if status is not null and status not in ('queued', 'running', 'success', 'failed', 'canceled') then
+    perform :SCHEMA.raise_invalid('status', 'is unknown: ' || left(status, 40), 'queued, running, success, failed, canceled');
+  end if;
+  return array(
+    select e.state from unnest(enum_range(cast(null as :SCHEMA.job_state))) e(state)
+    where backend_states.status is null or :SCHEMA.backend_status(e.state::text) = backend_states.status);
+end;
+$$;
+comment on function :SCHEMA.backend_states is
+  'The states behind a status of the backend surface, all of them for null; HR007 for an unknown one.';
+revoke all on function :SCHEMA.backend_states from public;
+--! EndIncluded backend/backend_states.sql
+--! Included backend/backend_status.sql
+create or replace function :SCHEMA.backend_status(state text)
+returns text
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case
+    when state in ('pending', 'scheduled', 'available', 'retryable') then 'queued'
+    when state = 'running' then 'running'
+    when state = 'completed' then 'success'
+    when state = 'cancelled' then 'canceled'
+    else 'failed'
+  end;
+end;
+$$;
+comment on function :SCHEMA.backend_status is
+  'A state as the backend surface calls it: queued, running, success, failed (archived, quarantined, undecodable), '
+  'canceled.';
+revoke all on function :SCHEMA.backend_status from public;
+--! EndIncluded backend/backend_status.sql
+--! Included backend/backend_task_run_stats.sql
+create or replace function :SCHEMA.backend_task_run_stats(task_name text)
+returns table (runs_total bigint, success_count bigint)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform :SCHEMA.check_task_name(backend_task_run_stats.task_name);
+  return query
+    select count(*), count(*) filter (where a.outcome = 'success')
+    from :SCHEMA.attempt a
+    where a.kind = backend_task_run_stats.task_name and a.started_at_ms is not null;
+end;
+$$;
+comment on function :SCHEMA.backend_task_run_stats is
+  'Runs of a task and how many succeeded, in one snapshot; exact. Errors: HR007.';
+revoke all on function :SCHEMA.backend_task_run_stats from public;
+--! EndIncluded backend/backend_task_run_stats.sql
+--! Included backend/backend_try_claim_job.sql
+create or replace function :SCHEMA.backend_try_claim_job(
+  job_id text, worker text default 'backend', lease_ms bigint default 30000
+)
+returns setof :SCHEMA.backend_job
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_claims :SCHEMA.claim[];
+begin
+  perform :SCHEMA.check_text('job_id', backend_try_claim_job.job_id, 255);
+  perform :SCHEMA.check_text('worker', worker, 255);
+  perform :SCHEMA.check_duration('lease_ms', lease_ms);
+  v_claims := array(
+    select c from :SCHEMA.backend_claim_named(backend_try_claim_job.job_id, worker, lease_ms) c);
+  if v_claims = '{}' then
+    return;
+  end if;
+  perform :SCHEMA.backend_open_runs(v_claims, (
+    select l.worker from :SCHEMA.lease l
+    join :SCHEMA.job j on j.lease_no = l.lease_no and j.key = :SCHEMA.job_key(v_claims[1].id)), true);
+  return query select * from :SCHEMA.backend_get_job(v_claims[1].id);
+end;
+$$;
+comment on function :SCHEMA.backend_try_claim_job is
+  'Claims a queued job, once under any race: lease, fence and run are written together. run_id is the token of the '
+  'holder. No row where the job is unknown, taken, not due, paused, quarantined or over a limit. Errors: HR007.';
+revoke all on function :SCHEMA.backend_try_claim_job from public;
+--! EndIncluded backend/backend_try_claim_job.sql
+--! Included backend/backend_try_claim_run_lease.sql
+create or replace function :SCHEMA.backend_try_claim_run_lease(job_id text, worker_id text, ttl_secs bigint)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_job :SCHEMA.job;
+  v_lease_id text := gen_random_uuid()::text;
+begin
+  perform :SCHEMA.check_text('job_id', backend_try_claim_run_lease.job_id, 255);
+  perform :SCHEMA.check_text('worker_id', worker_id, 255);
+  perform :SCHEMA.check_range('ttl_secs', ttl_secs, -315576000000, 315576000000);
+  -- Shared with other reservations, not with a claim: whoever is claiming the job is before us.
+  select j.* into v_job from :SCHEMA.job j
+  where j.key = :SCHEMA.job_key(backend_try_claim_run_lease.job_id)
+  for share skip locked;
+  if v_job.state = 'running' or (not found and :SCHEMA.job_key(backend_try_claim_run_lease.job_id) is not null) then
+    return null;
+  end if;
+  insert into :SCHEMA.run_lease as r (job_id, lease_id, worker, expires_at_ms)
+  values (backend_try_claim_run_lease.job_id, v_lease_id, worker_id, :SCHEMA.now_ms() + ttl_secs * 1000)
+  on conflict (job_id) do update
+    set lease_id = excluded.lease_id, worker = excluded.worker,
+      expires_at_ms = :SCHEMA.now_ms() + backend_try_claim_run_lease.ttl_secs * 1000
+    where r.expires_at_ms <= :SCHEMA.now_ms();
+  return case when found then v_lease_id end;
+end;
+$$;
+comment on function :SCHEMA.backend_try_claim_run_lease is
+  'Reserves an id, of a job that waits or of none, for ttl_secs, and returns the lease; null where another lease '
+  'holds it or the job runs. A claim of the job takes the reservation over. Errors: HR007.';
+revoke all on function :SCHEMA.backend_try_claim_run_lease from public;
+--! EndIncluded backend/backend_try_claim_run_lease.sql
+--! Included backend/backend_upsert_job.sql
+create or replace function :SCHEMA.backend_upsert_job(job json)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, :SCHEMA.backend_policy_of(job ->> 'task_name'));
+  v_job :SCHEMA.job;
+  v_placed :SCHEMA.placed_job;
+begin
+  perform :SCHEMA.backend_states(v_input.status);
+  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key((v_input.job).id) for update;
+  if not found then
+    v_placed := :SCHEMA.backend_place(v_input);
+    if v_placed.disposition = 'inserted' then
+      perform :SCHEMA.backend_import_job(v_placed.key, v_input);
+      return;
+    elsif v_placed.disposition = 'duplicate' then
+      perform :SCHEMA.raise_error('HR001', 'a live job has this idempotency key', jsonb_build_object(
+        'existing_id', v_placed.existing_id, 'replaced', false));
+    end if;
+    select j.* into v_job from :SCHEMA.job j where j.key = v_placed.key for update;
+  end if;
+  perform :SCHEMA.backend_check_same(v_job, v_input);
+  perform :SCHEMA.backend_move_job(v_job, v_input);
+end;
+$$;
+comment on function :SCHEMA.backend_upsert_job is
+  'Stores a job: a new one in any status; one that is there may change its priority while it is queued, be '
+  'canceled, and leave running for the holder, who shows its run_id: success, failed for good, canceled, or queued, '
+  'as a retry where attempt is higher than before. Nothing leaves a final status, and content never changes. '
+  'Errors: HR001 duplicate, HR002 id_conflict, HR003, HR004, HR005 lease_rejected, HR007, HR009 illegal_transition.';
+revoke all on function :SCHEMA.backend_upsert_job from public;
+--! EndIncluded backend/backend_upsert_job.sql
+--! Included backend/backend_upsert_run.sql
+create or replace function :SCHEMA.backend_upsert_run(run json)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_run :SCHEMA.attempt;
+  v_new :SCHEMA.attempt;
+  v_status text := run ->> 'status';
+  v_now bigint := :SCHEMA.now_ms();
+begin
+  perform :SCHEMA.check_keys('run', run, '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,'
+    'error_message}');
+  begin
+    v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
+    v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);
+    v_new.finished_at_ms := coalesce((run ->> 'finished_at_ms')::bigint, case when v_status <> 'running' then v_now end);
+    v_new.duration_ms := (run ->> 'duration_ms')::bigint;
+  exception when data_exception then
+    perform :SCHEMA.raise_invalid('run', sqlerrm, 'numbers within their bounds');
+  end;
+  if v_status is null or v_status not in ('running', 'success', 'failed', 'canceled', 'timeout') then
+    perform :SCHEMA.raise_invalid('status', 'is unknown', 'running, success, failed, canceled, timeout');
+  elsif (v_status = 'running') <> (v_new.finished_at_ms is null) then
+    perform :SCHEMA.raise_invalid('finished_at_ms', 'does not go with the status', 'none while running');
+  end if;
+  perform :SCHEMA.check_text('run_id', run ->> 'run_id', 255);
+  perform :SCHEMA.check_text('job_id', run ->> 'job_id', 255);
+  perform :SCHEMA.check_task_name(run ->> 'task_name');
+  perform :SCHEMA.check_range('attempt', v_new.attempt, 1, 2147483647);
+  perform :SCHEMA.check_range('started_at_ms', v_new.started_at_ms, 0, 315576000000000);
+  if (run ->> 'run_id') ~ '^r[0-9a-f]{16}$' and (:SCHEMA.backend_find_run(run ->> 'run_id')).no is null then
+    perform :SCHEMA.raise_invalid('run_id', 'has the form of a generated id', 'any other text');
+  end if;
+  v_new.outcome := case v_status when 'running' then null when 'canceled' then 'cancelled' else v_status end;
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, started_at_ms, finished_at_ms, outcome, error,
+    run_id, duration_ms)
+  select :SCHEMA.job_key(run ->> 'job_id'), run ->> 'job_id', run ->> 'task_name', 'global', v_new.attempt,
+    v_new.started_at_ms, v_new.finished_at_ms, v_new.outcome, :SCHEMA.backend_error_text(run ->> 'error_message'),
+    run ->> 'run_id', v_new.duration_ms
+  where (:SCHEMA.backend_find_run(run ->> 'run_id')).no is null
+  on conflict do nothing;
+  if found then
+    return;
+  end if;
+  v_run := :SCHEMA.backend_find_run(run ->> 'run_id');
+  if v_run.job_id <> run ->> 'job_id' or v_run.kind <> run ->> 'task_name' then
+    perform :SCHEMA.raise_error('HR002', 'the id belongs to a run of another job', jsonb_build_object('job_id', v_run.job_id));
+  elsif v_status <> 'running' then
+    perform :SCHEMA.backend_finish_run(run ->> 'run_id', v_status, v_new.duration_ms, run ->> 'error_message');
+  elsif v_run.finished_at_ms is not null then
+    perform :SCHEMA.raise_invalid('run_id', 'names a run that has ended', 'the end that is stored');
+  elsif v_run.fence is null then
+    update :SCHEMA.attempt a
+    set attempt = v_new.attempt, started_at_ms = coalesce((run ->> 'started_at_ms')::bigint, a.started_at_ms)
+    where a.no = v_run.no and a.finished_at_ms is null;
+  end if;
+end;
+$$;
+comment on function :SCHEMA.backend_upsert_run is
+  'Stores a run, also of a job that was never claimed or is unknown; one that is there already is ended as '
+  'backend_finish_run does. An ended run never changes. Errors: HR002, HR005, HR007.';
+revoke all on function :SCHEMA.backend_upsert_run from public;
+--! EndIncluded backend/backend_upsert_run.sql
+--! Included backend/backend_upsert_task_config.sql
+create or replace function :SCHEMA.backend_upsert_task_config(config json)
+returns setof :SCHEMA.task_config
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_new :SCHEMA.task_config := :SCHEMA.backend_read_policy(config, null);
+  v_stored :SCHEMA.task_config;
+begin
+  v_new.revision := 1;
+  v_new.updated_at_ms := :SCHEMA.now_ms();
+  insert into :SCHEMA.task_config as c select v_new.*
+  on conflict (task_name) do update
+    set priority = v_new.priority, pool = v_new.pool, max_attempts = v_new.max_attempts,
+      base_delay_ms = v_new.base_delay_ms, backoff_multiplier = v_new.backoff_multiplier,
+      max_delay_ms = v_new.max_delay_ms, max_in_flight = v_new.max_in_flight,
+      max_enqueue_per_second = v_new.max_enqueue_per_second, idempotency_mode = v_new.idempotency_mode,
+      retention_ms = v_new.retention_ms, revision = c.revision + 1
+  returning * into v_stored;
+  perform :SCHEMA.backend_note_revision(v_stored);
+  return query select c.* from :SCHEMA.task_config c where c.task_name = v_new.task_name;
+end;
+$$;
+comment on function :SCHEMA.backend_upsert_task_config is
+  'Replaces the policies of a task, keeps what they were as a revision, and returns them as stored. Errors: HR007.';
+revoke all on function :SCHEMA.backend_upsert_task_config from public;
+--! EndIncluded backend/backend_upsert_task_config.sql
+--! Included backend/check_task_name.sql
+create or replace function :SCHEMA.check_task_name(task_name text)
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if task_name is null or task_name !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
+    perform :SCHEMA.raise_invalid('task_name', 'is not a name of a task: ' || coalesce(left(task_name, 40), 'null'),
+      '1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _');
+  end if;
+end;
+$$;
+comment on function :SCHEMA.check_task_name is 'Raises HR007 invalid unless the name is that of a kind of job.';
+revoke all on function :SCHEMA.check_task_name from public;
+--! EndIncluded backend/check_task_name.sql
+--! Included backend/is_quarantined.sql
+create or replace function :SCHEMA.is_quarantined(job :SCHEMA.job)
+returns boolean
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (select from :SCHEMA.quarantine) and exists (
+    select from :SCHEMA.quarantine q
+    where q.fingerprint = coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)));
+end;
+$$;
+comment on function :SCHEMA.is_quarantined is 'Whether the content of a job is quarantined.';
+revoke all on function :SCHEMA.is_quarantined from public;
+--! EndIncluded backend/is_quarantined.sql
 
+-- After, not before: a before trigger has every row locked for it, even while it is disabled.
 create trigger job_transition
-  before insert or delete or update of state on :SCHEMA.job
+  after insert or delete or update of state on :SCHEMA.job
   for each row execute function :SCHEMA.guard_transition();
 alter table :SCHEMA.job disable trigger job_transition;
 

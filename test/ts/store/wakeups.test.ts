@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import { PgStore } from "../../../src/index.js";
 import { migrate } from "../../../src/migrate/index.js";
 import { privateServer, testDatabase } from "../support/database.js";
+import { eventually } from "../support/eventually.js";
 import { startProxy } from "../support/proxy.js";
 import { storeError } from "../support/store-error.js";
 
@@ -39,18 +40,6 @@ async function listeners(name = database.name): Promise<number> {
     [name],
   );
   return Number(rows[0]?.n);
-}
-
-async function eventually(
-  what: string,
-  holds: () => Promise<boolean> | boolean,
-  timeoutMs = 15_000,
-): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await sleep(20);
-  }
 }
 
 wakeups("a new job wakes whoever waits for its queue, and nobody else", async () => {

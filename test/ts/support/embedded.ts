@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { binaries, serverUser, wantedMajor, type Major } from "./binaries.js";
-import { folderPrefix, ownerFile, processStart, removeLeftovers } from "./leftovers.js";
+import { folderPrefix, identify, ownerFile, removeLeftovers } from "./leftovers.js";
 
 const run = promisify(execFile);
 
@@ -81,8 +81,7 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
   const major = options.major ?? wantedMajor();
   const native = options.home ?? (await binaries(major));
   const folder = await mkdtemp(join(tmpdir(), folderPrefix));
-  const owner = { pid: process.pid, start: await processStart(process.pid) };
-  await writeFile(join(folder, ownerFile), JSON.stringify(owner));
+  await writeFile(join(folder, ownerFile), JSON.stringify(await identify(process.pid)));
   const password = randomBytes(12).toString("hex");
   await writeFile(join(folder, "password"), password);
   await chmod(folder, 0o700);
@@ -98,7 +97,10 @@ export async function startEmbedded(options: EmbeddedOptions = {}): Promise<Embe
     ["-D", data, "-U", "postgres", "-A", "password", "--pwfile", join(folder, "password"), "--locale=C",
       "--encoding=UTF8", "--no-sync", "--no-instructions"],
     { ...serverUser, cwd: folder, env: environment },
-  );
+  ).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true });
+    throw error;
+  });
 
   const settings = { ...testSettings, ...options.settings };
   const argumentsFor = (port: number): string[] => [

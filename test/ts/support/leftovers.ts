@@ -5,11 +5,30 @@ import { join } from "node:path";
 export const folderPrefix = "headrace-pg-";
 export const ownerFile = "owner.json";
 
-/** When a process started, so that a pid which was given away again is not taken for its first owner. */
-export async function processStart(pid: number): Promise<string | null> {
+/** A process, so that a pid which was given away again, or means another in another container, is not mistaken. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly start: string | null;
+  readonly namespace: string | null;
+}
+
+export async function identify(pid: number): Promise<ProcessIdentity> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
   // The name in parentheses may hold blanks; field 22 counts from behind it.
-  return text?.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  const start = text?.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  return { pid, start, namespace: await readlink("/proc/self/ns/pid").catch(() => null) };
+}
+
+/** Whether it still runs; one that can't be seen from here is taken to. */
+export async function lives({ pid, start, namespace }: ProcessIdentity): Promise<boolean> {
+  const now = await identify(pid);
+  if (namespace !== now.namespace) return true;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  return start === now.start;
 }
 
 /**
@@ -27,19 +46,14 @@ export async function removeLeftovers(): Promise<void> {
 }
 
 async function hasOwner(folder: string): Promise<boolean> {
+  const text = await readFile(join(folder, ownerFile), "utf8").catch((error: NodeJS.ErrnoException) => error);
+  // Of another user; not ours to judge.
+  if (text instanceof Error && text.code !== "ENOENT") return true;
   try {
-    const { pid, start } = JSON.parse(await readFile(join(folder, ownerFile), "utf8")) as {
-      pid: number;
-      start: string | null;
-    };
-    process.kill(pid, 0);
-    return start === (await processStart(pid));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Not ours to judge, or just being made: the owner file is the first thing that is written.
-    if (code === "EACCES" || code === "EPERM") return true;
-    if (code !== "ESRCH") return (await age(folder)) < 60_000;
-    return false;
+    return await lives(JSON.parse(String(text)) as ProcessIdentity);
+  } catch {
+    // Just being made: the owner file is the first thing that is written.
+    return (await age(folder)) < 60_000;
   }
 }
 

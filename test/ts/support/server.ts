@@ -33,7 +33,6 @@ async function startContainer(): Promise<TestServer | undefined> {
   // From here on a failure is worth hearing of: there is an engine.
   const { PostgreSqlContainer } = await import("@testcontainers/postgresql");
   const container = await new PostgreSqlContainer(`postgres:${wantedMajor()}`)
-    .withTmpFs({ "/var/lib/postgresql": "rw" })
     .withCommand(["postgres", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200"])
     .start();
   return describe(container.getConnectionUri(), "Docker", async () => {

@@ -1,0 +1,122 @@
+/**
+ * What the gate costs: claims of the same rows by a bare `for update skip locked`, by the gate without a policy, and by
+ * the gate with one rate class, one ceiling and ten partitions. The variants take turns, so that the ratios hold on a
+ * machine whose speed drifts.
+ *
+ *   npm run bench:gate [-- --jobs 20000 --batch 100 --rounds 7]
+ */
+import { parseArgs } from "node:util";
+import type pg from "pg";
+import { median, ratio } from "../support/figures.js";
+import { benchServer } from "../support/server.js";
+
+const { values: flags } = parseArgs({
+  options: {
+    jobs: { type: "string", default: "10000" },
+    batch: { type: "string", default: "100" },
+    rounds: { type: "string", default: "7" },
+  },
+});
+const jobs = Number(flags.jobs);
+const batch = Number(flags.batch);
+const rounds = Number(flags.rounds);
+
+const server = await benchServer();
+const client = await server.pool.connect();
+
+/** The same order, the same columns back, the same write; no lease, no fence check, no fairness. */
+const bareClaim = `
+  with drawn as (
+    select ctid from headrace.job
+    where queue = 'bench' and partition_key = '' and sticky_worker = '' and class_key = '' and stage = 1
+      and state = 'available'
+    order by priority desc, scheduled_at_ms, key
+    limit $1
+    for update skip locked
+  )
+  update headrace.job j set state = 'running', fence = fence + 1, lease_no = 0, claimed_at_ms = 1
+  from drawn d where j.ctid = d.ctid
+  returning j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt, j.max_attempts,
+    j.payload, j.schema_version, j.headers, j.fence`;
+const gateClaim = "select * from headrace.admit_hinted('bench', '{bench}', $1, 60000)";
+
+interface Variant {
+  readonly name: string;
+  readonly claim: string;
+  readonly partitions: number;
+  readonly rateClass?: string;
+  readonly ceiling?: boolean;
+}
+
+const variants: readonly Variant[] = [
+  { name: "bare skip locked", claim: bareClaim, partitions: 1 },
+  { name: "gate, no policy", claim: gateClaim, partitions: 1 },
+  { name: "gate, no policy, 10 partitions", claim: gateClaim, partitions: 10 },
+  {
+    name: "gate, class + ceiling + 10 partitions",
+    claim: gateClaim,
+    partitions: 10,
+    rateClass: "bench",
+    ceiling: true,
+  },
+];
+
+async function prepare({ partitions, rateClass, ceiling }: Variant): Promise<void> {
+  await client.query(
+    "truncate headrace.job, headrace.lease, headrace.lane, headrace.lane_return, headrace.tally",
+  );
+  await client.query("truncate headrace.rate_class, headrace.concurrency_limit");
+  if (rateClass)
+    await client.query("select headrace.upsert_rate_class($1, 1000000, 1000, 1000000)", [rateClass]);
+  if (ceiling) await client.query("select headrace.upsert_concurrency_limit('bench', 'bench', 100)");
+  for (let from = 0; from < jobs; from += 1000) {
+    const list = Array.from({ length: 1000 }, (_, at) => ({
+      kind: "noop",
+      queue: "bench",
+      payload: { text: "x".repeat(180) },
+      ...(partitions > 1 ? { partition_key: `p${at % partitions}` } : {}),
+      ...(rateClass ? { rate_class: rateClass } : {}),
+    }));
+    await client.query("select count(*) from headrace.enqueue_many($1)", [JSON.stringify(list)]);
+  }
+  await client.query("vacuum analyze headrace.job");
+}
+
+/** Jobs per second of claiming all; each batch is gone before the next claim, outside the time that counts. */
+async function measure(variant: Variant, connection: pg.ClientBase): Promise<number> {
+  await prepare(variant);
+  let claimed = 0;
+  let spent = 0;
+  while (claimed < jobs) {
+    const began = performance.now();
+    const { rows } = await connection.query({ name: variant.name, text: variant.claim, values: [batch] });
+    spent += performance.now() - began;
+    const got = variant.claim === gateClaim ? rows.length - 1 : rows.length;
+    if (got <= 0) throw new Error(`${variant.name} stopped after ${claimed} of ${jobs} jobs`);
+    claimed += got;
+    await connection.query("delete from headrace.job where stage = 1 and state = 'running'");
+    await connection.query("delete from headrace.lease");
+  }
+  return (claimed / spent) * 1000;
+}
+
+const rates = new Map<string, number[]>(variants.map(({ name }) => [name, []]));
+for (let round = 0; round <= rounds; round++) {
+  for (const variant of variants) {
+    const rate = await measure(variant, client);
+    if (round > 0) rates.get(variant.name)!.push(rate);
+  }
+}
+
+console.log(
+  `PostgreSQL ${server.version}, ${jobs} jobs in claims of ${batch}, ${rounds} rounds, one connection`,
+);
+for (const { name } of variants)
+  console.log(`${name.padEnd(40)} ${Math.round(median(rates.get(name)!))} jobs/s`);
+const [bare, free, parted, full] = variants.map(({ name }) => rates.get(name)!);
+console.log(`gate without policy / bare               ${ratio(free!, bare!)}`);
+console.log(`policies on / off, 10 partitions         ${ratio(full!, parted!)}`);
+console.log(`policies on, 10 partitions / none        ${ratio(full!, free!)}`);
+
+client.release();
+await server.close();

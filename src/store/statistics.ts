@@ -1,0 +1,35 @@
+import { Caller } from "./caller.js";
+import type { HistoryBucket, IndexHealth, Metric, QueueStats } from "./types.js";
+
+/** Numbers: all bounded, whatever the backlog. */
+export abstract class StatisticsRoom extends Caller {
+  /** How each queue fares, at most 10,000. */
+  async queueStats(): Promise<QueueStats[]> {
+    return this.call("queue_stats");
+  }
+
+  /** What came and went since an instant, oldest first; of all queues where `queue` is null. */
+  async history(queue: string | null, sinceMs: number, bucketMs?: number): Promise<HistoryBucket[]> {
+    return this.call("history", { queue, since_ms: sinceMs, bucket_ms: bucketMs });
+  }
+
+  /** What an exporter needs, in one call. */
+  async metrics(): Promise<Metric[]> {
+    return this.call("metrics");
+  }
+
+  /** The kinds of jobs that wait or run, by a sample of so many. */
+  async distinctKinds(maxRows?: number): Promise<string[]> {
+    return this.values("distinct_kinds", { max_rows: maxRows });
+  }
+
+  /** Measures what jobs take, by up to so many (1..1000) of each queue, and answers how many queues it did. */
+  async sampleQueueMemory(maxRows?: number): Promise<number> {
+    return Number(await this.value("sample_queue_memory", { max_rows: maxRows }));
+  }
+
+  /** The indexes of the install: size, use, and whether each is valid. */
+  async indexHealth(): Promise<IndexHealth[]> {
+    return this.call("index_health");
+  }
+}

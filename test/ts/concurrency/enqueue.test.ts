@@ -1,0 +1,216 @@
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type pg from "pg";
+import { concurrently } from "../support/concurrently.js";
+import { testDatabase } from "../support/database.js";
+import { ack, admit, admitOne, enqueue } from "../support/jobs.js";
+import { blocked } from "../support/locks.js";
+import { refusal } from "../support/refusal.js";
+
+const producers = suite("producers under concurrency");
+const database = await testDatabase({ poolSize: 20 });
+const { query } = database;
+const sql = (text: string): string => database.sql(text);
+
+interface Placed {
+  readonly id: string | null;
+  readonly disposition: string;
+  readonly existing_id: string | null;
+}
+
+async function put(
+  client: pg.ClientBase | pg.Pool,
+  jobs: readonly Record<string, unknown>[],
+  mode = "error",
+): Promise<Placed[]> {
+  const { rows } = await client.query<Placed>(
+    sql("select id, disposition, existing_id from :SCHEMA.enqueue_many($1, $2)"),
+    [JSON.stringify(jobs.map((job) => ({ kind: "task", ...job }))), mode],
+  );
+  return rows;
+}
+
+for (const [name, key] of [
+  ["lifecycle key", { unique_key: "k" }],
+  ["window", { unique_key: "w", unique_window_ms: 60_000 }],
+  ["id", { id: "chosen", payload: 1 }],
+] as const) {
+  producers(
+    `a producer waits for the rival that holds its ${name}: rolled back it is in, committed it is told`,
+    async () => {
+      const [first, second] = [await database.connect(), await database.connect()];
+      await first.query("begin");
+      const rival = await put(first, [key]);
+      const waiting = put(second, [key], "report");
+      await blocked(database.pool, second);
+      await first.query("rollback");
+      const [mine] = await waiting;
+      assert.is(mine?.disposition, "inserted");
+      assert.is(rival[0]?.disposition, "inserted");
+
+      await query("select :SCHEMA.delete_job($1)", [mine?.id]);
+      await query("delete from :SCHEMA.throttle");
+      await first.query("begin");
+      const [winner] = await put(first, [key]);
+      const told = put(second, [key], "report");
+      await blocked(database.pool, second);
+      await first.query("commit");
+      const [answer] = await told;
+      assert.is(answer?.disposition, name === "id" ? "replayed" : "duplicate");
+      assert.is(answer?.existing_id, winner?.id);
+      assert.is((await query("select from :SCHEMA.get_job($1)", [winner?.id])).length, 1);
+    },
+  );
+}
+
+producers("a key whose holder ends while the producer waits is free", async () => {
+  const job = { queue: "ends", unique_key: "ends" };
+  await enqueue(database, job);
+  const claim = await admitOne(database, { queue: "ends" });
+  const [holder, producer] = [await database.connect(), await database.connect()];
+  await holder.query("begin");
+  await holder.query(sql("select :SCHEMA.complete($1, $2, $3)"), [claim.id, claim.lease_id, claim.fence]);
+  const waiting = put(producer, [job], "report");
+  await blocked(database.pool, producer);
+  await holder.query("commit");
+  assert.is((await waiting)[0]?.disposition, "inserted");
+});
+
+producers("a duplicate in an open transaction does not hold up the job that it met", async () => {
+  const job = { queue: "met", unique_key: "met" };
+  await enqueue(database, job);
+  const claim = await admitOne(database, { queue: "met" });
+  const producer = await database.connect();
+  await producer.query("begin; set local statement_timeout = '20s'");
+  assert.is((await put(producer, [job], "report"))[0]?.disposition, "duplicate");
+  const holder = await database.connect();
+  await holder.query("set lock_timeout = '5s'");
+  await holder.query(sql("select :SCHEMA.ack($1, $2, $3)"), [claim.id, claim.lease_id, claim.fence]);
+  await producer.query("commit");
+});
+
+producers("a replace that meets a claim in flight says that it replaced nothing", async () => {
+  const job = { queue: "inflight", unique_key: "inflight", payload: 1 };
+  const id = await enqueue(database, job);
+  const [claimer, producer] = [await database.connect(), await database.connect()];
+  await claimer.query("begin");
+  await claimer.query(sql("select from :SCHEMA.admit('w', array['inflight'])"));
+  const waiting = refusal(put(producer, [{ ...job, payload: 2, unique_replace: ["payload"] }]));
+  await blocked(database.pool, producer);
+  await claimer.query("commit");
+  assert.equal((await waiting).fields, { existing_id: id, replaced: false });
+});
+
+producers("batches of shuffled keys never deadlock, and each key ends with one live job", async () => {
+  const keys = Array.from({ length: 60 }, (_, n) => `key-${n}`);
+  const workers = concurrently(database, 2, async (client, index) => {
+    for (let n = 0; n < 25; n++) {
+      const { rows } = await client.query<{ id: string; lease_id: string; fence: string }>(
+        sql("select id, lease_id, fence from :SCHEMA.admit($1, array['shuffled'], 30)"),
+        [`w${index}`],
+      );
+      const acks = rows.map(({ id, ...holder }) => ({ job_id: id, ...holder, outcome: "success" }));
+      await client.query(sql("select from :SCHEMA.ack_many($1)"), [JSON.stringify(acks)]);
+    }
+  });
+  await concurrently(database, 8, async (client) => {
+    for (let n = 0; n < 12; n++) {
+      const batch = [...keys].sort(() => Math.random() - 0.5).slice(0, 20);
+      const jobs = batch.map((unique_key) => ({ queue: "shuffled", unique_key }));
+      await put(client, jobs, "report").catch((error: unknown) => {
+        throw new Error(`a batch failed: ${String(error)}`);
+      });
+      // One by one the rest is filled in, in whatever order.
+      for (const job of jobs) await put(client, [job], "report");
+    }
+  });
+  await workers;
+  const doubled = await query(
+    "select unique_key from :SCHEMA.job where queue = 'shuffled' and stage < 2 group by unique_key having count(*) > 1",
+  );
+  assert.equal(doubled, []);
+});
+
+producers(
+  "key lists in opposite order in callers' transactions: one of them is told, by SQLSTATE",
+  async () => {
+    const [first, second] = [await database.connect(), await database.connect()];
+    await first.query("begin");
+    await second.query("begin");
+    await put(first, [{ unique_key: "x1" }]);
+    await put(second, [{ unique_key: "x2" }]);
+    const ends = await Promise.allSettled([
+      put(first, [{ unique_key: "x2" }], "report").finally(() => first.query("rollback")),
+      put(second, [{ unique_key: "x1" }], "report").finally(() => second.query("rollback")),
+    ]);
+    const failures = ends.flatMap((end) =>
+      end.status === "rejected" ? [end.reason as { code?: string }] : [],
+    );
+    assert.equal(
+      failures.map(({ code }) => code),
+      ["40P01"],
+    );
+  },
+);
+
+producers(
+  "an open producer holds up nobody, not even in a queue and a partition that nobody has seen",
+  async () => {
+    for (const fresh of [false, true]) {
+      const queue = fresh ? "brand-new" : "known";
+      if (!fresh) {
+        await enqueue(database, { queue, partition_key: "p" });
+        for (const claim of await admit(database, { queue })) await ack(database, claim, "success");
+      }
+      const open = await database.connect();
+      await open.query("begin");
+      await put(open, [{ queue, partition_key: "p" }]);
+      const mine = await concurrently(database, 6, async (client, index) => {
+        await client.query("set lock_timeout = '5s'");
+        let done = 0;
+        for (let n = 0; n < 5; n++) {
+          await put(client, [{ queue, partition_key: "p" }]);
+          const { rows } = await client.query<{ id: string; lease_id: string; fence: string }>(
+            sql("select id, lease_id, fence from :SCHEMA.admit($1, array[$2], 4)"),
+            [`w${index}`, queue],
+          );
+          for (const claim of rows) {
+            await client.query(sql("select :SCHEMA.ack($1, $2, $3)"), [
+              claim.id,
+              claim.lease_id,
+              claim.fence,
+            ]);
+            done++;
+          }
+        }
+        await client.query(sql("select from :SCHEMA.run_duties($1)"), [`h${index}`]);
+        return done;
+      });
+      const rest = await admit(database, { queue, capacity: 100 });
+      for (const claim of rest) await ack(database, claim, "success");
+      assert.is(mine.reduce((sum, done) => sum + done, 0) + rest.length, 30);
+      await open.query("commit");
+      assert.is((await admit(database, { queue })).length, 1, "and is found when it commits");
+    }
+  },
+);
+
+producers("with a limit producers wait for each other, and the limit holds", async () => {
+  await query("select :SCHEMA.set_enqueue_limit('limited', 10)");
+  const results = await concurrently(database, 6, async (client) => {
+    let inserted = 0;
+    for (let n = 0; n < 5; n++) {
+      const [row] = await put(client, [{ queue: "limited" }], "report");
+      if (row?.disposition === "inserted") inserted++;
+      else assert.is(row?.disposition, "backpressure");
+    }
+    return inserted;
+  });
+  assert.is(
+    results.reduce((sum, n) => sum + n, 0),
+    10,
+  );
+});
+
+producers.after(() => database.close());
+producers.run();
