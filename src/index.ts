@@ -14,3 +14,4 @@ export { jsonCodec, type Codec } from "./tasks/codec.js";
 export { ValidationError, type StandardSchema } from "./tasks/standard-schema.js";
 export { milliseconds, type Duration } from "./duration.js";
 export * from "./backend/index.js";
+export * from "./client/index.js";

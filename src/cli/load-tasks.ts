@@ -11,7 +11,7 @@ const moduleFile = /^(?!.*\.d\.[cm]?ts$).*\.[cm]?[jt]s$/;
  *
  * @throws UsageError where the folder or a module is not like that.
  */
-export async function loadTasks(folder: string): Promise<Record<string, unknown>> {
+export async function loadTasks(folder: string): Promise<Record<string, object>> {
   const root = resolve(folder);
   const entries = await readdir(root, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
     throw new UsageError(
@@ -24,7 +24,7 @@ export async function loadTasks(folder: string): Promise<Record<string, unknown>
     )
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  const tasks: Record<string, unknown> = {};
+  const tasks: Record<string, object> = {};
   for (const file of files) {
     const { kind, task } = await loadTask(root, file);
     if (kind in tasks)
@@ -35,7 +35,7 @@ export async function loadTasks(folder: string): Promise<Record<string, unknown>
   return tasks;
 }
 
-async function loadTask(root: string, file: string): Promise<{ kind: string; task: unknown }> {
+async function loadTask(root: string, file: string): Promise<{ kind: string; task: object }> {
   let loaded: Record<string, unknown>;
   try {
     loaded = (await import(pathToFileURL(file).href)) as Record<string, unknown>;

@@ -66,7 +66,7 @@ export function task<Payload, Result = unknown, Input = Payload>(
 }
 
 /** The tasks of an application, by kind: definitions or plain handlers. */
-export type TaskMap = Readonly<Record<string, unknown>>;
+export type TaskMap = Readonly<Record<string, ((payload: never, job: JobContext) => unknown) | object>>;
 
 /** What a producer hands over for a kind. An entry may be a task, a handler, or just the payload's type. */
 export type InputOf<Entry> =

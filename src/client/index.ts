@@ -1,0 +1,8 @@
+export {
+  Client,
+  JobFailedError,
+  type ClientMiddleware,
+  type ClientOptions,
+  type EnqueueOptions,
+  type WaitOptions,
+} from "./client.js";
