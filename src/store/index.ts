@@ -7,5 +7,4 @@ export type { Notifying } from "./listen.js";
 export type { ListenTiming } from "./listener.js";
 export type * from "./capabilities.js";
 export type { Queryable, Tx } from "./caller.js";
-export type * from "./gate-policy.js";
 export type * from "./types.js";

@@ -14,7 +14,6 @@ import { ArchiveRoom } from "./archive.js";
 import { ControlRoom } from "./control.js";
 import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
-import { GatePolicyRoom } from "./gate-policy.js";
 import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
 import { LimitsRoom } from "./limits.js";
@@ -109,7 +108,6 @@ const rooms = [
   StatisticsRoom,
   ArchiveRoom,
   PolicyRoom,
-  GatePolicyRoom,
   ControlRoom,
   LimitsRoom,
   ScheduleRoom,
@@ -131,7 +129,6 @@ export interface PgStore
     StatisticsRoom,
     ArchiveRoom,
     PolicyRoom,
-    GatePolicyRoom,
     ControlRoom,
     LimitsRoom,
     ScheduleRoom,

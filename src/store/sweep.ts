@@ -28,16 +28,6 @@ export abstract class SweepRoom extends Caller {
     return Number(await this.value("evict_retained", { max_rows: maxRows }));
   }
 
-  /** Moves unfinished jobs of quarantined content into that state and answers how many. */
-  async quarantineSweep(maxRows?: number): Promise<number> {
-    return this.value("quarantine_sweep", { max_rows: maxRows });
-  }
-
-  /** Archives waiting jobs whose deadline has passed and answers how many. */
-  async expireDeadlines(maxRows?: number): Promise<number> {
-    return this.value("expire_deadlines", { max_rows: maxRows });
-  }
-
   /** Deletes what is past its horizon beside the jobs, and answers how many rows. */
   async janitor(maxRows?: number): Promise<number> {
     return Number(await this.value("janitor", { max_rows: maxRows }));
