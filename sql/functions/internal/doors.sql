@@ -31,7 +31,7 @@ as $$
       ('reader', 'concurrency_limits partitions quarantine_list list_schedules list_schedule_events'),
       ('reader', 'next_tick duty_names jobs queues workers schedules'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
-      ('reader_payload', 'get_archived_job'),
+      ('reader_payload', 'get_archived_job list_schedules_with_payload'),
       ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
       ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run backend_upsert_run'),
       ('worker', 'backend_revert_job_to_queued backend_upsert_job backend_distinct_pools_queued backend_get_job'),
