@@ -5,7 +5,7 @@
  *
  * The last line is "N passed, N failed".
  */
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -85,13 +85,28 @@ function report(result: FileResult): void {
 
 const indent = (text: string): string => text.trimEnd().replace(/^/gm, "       ");
 
+type Job = [file: string, index: number];
+
+/**
+ * Transaction numbers belong to the whole server: what waits for older transactions to end also waits for those of
+ * other tests. A file that depends on when that is says `alone` in a comment of its own line, and runs after the others.
+ */
+async function wantsQuiet(file: string): Promise<boolean> {
+  return /^(\/\/|--) alone$/m.test(await readFile(file, "utf8"));
+}
+
 async function runAll(): Promise<void> {
   const context = await prepare(server, (text) => console.log(`note: ${text}`));
-  const queue = files.map((file, index) => [file, index] as const);
-  const worker = async (): Promise<void> => {
-    for (let next = queue.shift(); next; next = queue.shift()) report(await runOne(...next, context));
+  const together: Job[] = [];
+  const alone: Job[] = [];
+  for (const [index, file] of files.entries()) {
+    ((await wantsQuiet(file)) ? alone : together).push([file, index]);
+  }
+  const work = async (jobs: Job[]): Promise<void> => {
+    for (let next = jobs.shift(); next; next = jobs.shift()) report(await runOne(...next, context));
   };
-  await Promise.all(Array.from({ length: Number(values.jobs) }, worker));
+  await Promise.all(Array.from({ length: Number(values.jobs) }, () => work(together)));
+  await work(alone);
   await settleDatabases(server.adminUrl, `${context.prefix}_template`);
 }
 

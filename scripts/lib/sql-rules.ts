@@ -32,7 +32,7 @@ export const allowed = {
   raise: new Set(["internal/raise_error.sql"]),
   clock: new Set(["internal/now_ms.sql"]),
   // Runs with the caller's rights: what it calls is granted to some and not to others.
-  invoker: new Set(["inspect/get_job.sql"]),
+  invoker: new Set(["inspect/get_job.sql", "policy/quarantine_list.sql"]),
   // Statements whose object is named by a value: grants to a role, partitions of the archive.
   dynamic: new Set<string>([
     "internal/apply_grants.sql",

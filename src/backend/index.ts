@@ -5,3 +5,4 @@ export {
   type QueueBackendOptions,
 } from "./queue-backend.js";
 export type * from "./types.js";
+export { TaskRuntime, type EnqueueTaskOptions, type TaskRuntimeOptions } from "./task-runtime.js";

@@ -223,7 +223,10 @@ export class PostgresQueueBackend {
 
   /** Jobs that could be claimed now: by priority, then by when they came into line. */
   async listQueuedForPoolSorted(pool: string, limit = 8): Promise<QueueJob[]> {
-    const rows = await this.store.call<JobRow>("backend_list_queued_for_pool_sorted", { pool, max_rows: limit });
+    const rows = await this.store.call<JobRow>("backend_list_queued_for_pool_sorted", {
+      pool,
+      max_rows: limit,
+    });
     return rows.map(toJob);
   }
 
@@ -351,9 +354,12 @@ export class PostgresQueueBackend {
 
   /** Leases that have expired, with their jobs, oldest first; at most `limit`, 1..100000. */
   async expiredLeaseJobPairs(limit = 1000): Promise<[leaseId: string, jobId: string][]> {
-    const rows = await this.store.call<{ leaseId: string; jobId: string }>("backend_expired_lease_job_pairs", {
-      max_rows: limit,
-    });
+    const rows = await this.store.call<{ leaseId: string; jobId: string }>(
+      "backend_expired_lease_job_pairs",
+      {
+        max_rows: limit,
+      },
+    );
     return rows.map(({ leaseId, jobId }) => [leaseId, jobId]);
   }
 
@@ -390,7 +396,10 @@ export class PostgresQueueBackend {
     return row ? toJob(row) : null;
   }
 
-  async #runRows(name: string, parameters: Readonly<Record<string, string | number | undefined>>): Promise<Run[]> {
+  async #runRows(
+    name: string,
+    parameters: Readonly<Record<string, string | number | undefined>>,
+  ): Promise<Run[]> {
     const rows = await this.store.call<Run>(name, parameters);
     return rows;
   }
@@ -399,7 +408,10 @@ export class PostgresQueueBackend {
     return (await this.store.call(name, parameters)).map((row) => Object.values(row)[0] as T);
   }
 
-  async #number(name: string, parameters: Readonly<Record<string, string | number | undefined>>): Promise<number> {
+  async #number(
+    name: string,
+    parameters: Readonly<Record<string, string | number | undefined>>,
+  ): Promise<number> {
     return (await this.#values<number>(name, parameters))[0] ?? 0;
   }
 }

@@ -79,7 +79,14 @@ export function runJson(run: NewRun): Json {
 }
 
 export function policyJson(policy: TaskPolicy, taskName?: string): Json {
-  const { priority, pool, retryPolicy: retry, rateLimitPolicy: limits, idempotencyMode, retentionMs } = policy;
+  const {
+    priority,
+    pool,
+    retryPolicy: retry,
+    rateLimitPolicy: limits,
+    idempotencyMode,
+    retentionMs,
+  } = policy;
   return json({
     task_name: text("taskName", taskName),
     priority,
@@ -108,7 +115,8 @@ function text(field: string, value: string | null | undefined): string | undefin
 function json(fields: Readonly<Record<string, unknown>>): Json {
   return new Json(
     JSON.stringify(fields, (name, value: unknown) => {
-      if (typeof value === "number" && !Number.isFinite(value)) throw invalid(name, "is not a number", "a number");
+      if (typeof value === "number" && !Number.isFinite(value))
+        throw invalid(name, "is not a number", "a number");
       return value;
     }),
   );

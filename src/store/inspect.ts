@@ -1,6 +1,7 @@
 import { Caller, Json } from "./caller.js";
 import { checkText } from "./text.js";
 import type {
+  AdmissionExplanation,
   Attempt,
   BrokenInvariant,
   JobFilter,
@@ -73,6 +74,11 @@ export abstract class InspectRoom extends Caller {
   /** The history of a job, newest first; how much of it is kept depends on its queue. */
   async listAttempts(jobId: string, maxRows?: number): Promise<Attempt[]> {
     return this.call("list_attempts", { job_id: jobId, max_rows: maxRows });
+  }
+
+  /** Why a job is not running, by the rules of the gate; null where there is no such job. */
+  async explainAdmission(id: string): Promise<AdmissionExplanation | null> {
+    return this.first("explain_admission", { id });
   }
 
   /** What is not as it must be; empty on a sound install. Reads only. */

@@ -16,6 +16,7 @@ import { StoreCore, type CoreOptions } from "./core.js";
 import { EnqueueRoom } from "./enqueue.js";
 import { invalid } from "./errors.js";
 import { InspectRoom } from "./inspect.js";
+import { LimitsRoom } from "./limits.js";
 import { ScheduleRoom } from "./schedule.js";
 import { ListenRoom } from "./listen.js";
 import { OperationsRoom } from "./operations.js";
@@ -108,6 +109,7 @@ const rooms = [
   ArchiveRoom,
   PolicyRoom,
   ControlRoom,
+  LimitsRoom,
   ScheduleRoom,
   ListenRoom,
   CapabilityRoom,
@@ -128,6 +130,7 @@ export interface PgStore
     ArchiveRoom,
     PolicyRoom,
     ControlRoom,
+    LimitsRoom,
     ScheduleRoom,
     ListenRoom,
     CapabilityRoom,

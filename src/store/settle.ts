@@ -90,7 +90,8 @@ export abstract class SettleRoom extends Caller {
     return this.values(
       "renew",
       { leases: new Json(`[${list}]`), lease_ms: leaseMs },
-      { hot: true, timeoutMs: Math.max(1, Math.min(this.callTimeoutMs, leaseMs / 2)) },
+      // A lease that is none is for SQL to refuse.
+      { hot: true, timeoutMs: leaseMs >= 1 ? Math.min(this.callTimeoutMs, leaseMs / 2) : undefined },
     );
   }
 
@@ -130,9 +131,9 @@ export abstract class SettleRoom extends Caller {
     return { schemaVersion, bytes, fence: stored?.writtenFence ?? lease.fence, atMs: stored?.atMs ?? 0 };
   }
 
-  /** Pauses a rate class in the whole fleet for `ms`, as when a service says "not now". */
-  async deferRateClass(name: string, ms: number): Promise<void> {
-    await this.call("defer_rate_class", { name, ms });
+  /** Pauses a rate class in the whole fleet for `ms`, as when a service says "not now"; answers until when. */
+  async deferRateClass(name: string, ms: number): Promise<number> {
+    return this.value("defer_rate_class", { name, ms });
   }
 
   /** Ends an attempt with success; in a transaction of the caller's it is `completeTx`. */

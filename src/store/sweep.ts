@@ -13,6 +13,16 @@ export abstract class SweepRoom extends Caller {
     return Number(await this.value("promote_due", { max_rows: maxRows }));
   }
 
+  /** Parks unfinished jobs whose content is quarantined, where they can be seen, and answers how many. */
+  async quarantineSweep(maxRows?: number): Promise<number> {
+    return Number(await this.value("quarantine_sweep", { max_rows: maxRows }));
+  }
+
+  /** Archives waiting jobs whose deadline has passed, and answers how many. */
+  async expireDeadlines(maxRows?: number): Promise<number> {
+    return Number(await this.value("expire_deadlines", { max_rows: maxRows }));
+  }
+
   /** Deletes finished jobs whose time is over, into the archive where their queue has one, and answers how many. */
   async evictRetained(maxRows?: number): Promise<number> {
     return Number(await this.value("evict_retained", { max_rows: maxRows }));
@@ -21,6 +31,11 @@ export abstract class SweepRoom extends Caller {
   /** Deletes what is past its horizon beside the jobs, and answers how many rows. */
   async janitor(maxRows?: number): Promise<number> {
     return Number(await this.value("janitor", { max_rows: maxRows }));
+  }
+
+  /** Adds up what writers noted of their queues, and answers how many notes. */
+  async rollUpTallies(maxRows?: number): Promise<number> {
+    return Number(await this.value("roll_up_tallies", { max_rows: maxRows }));
   }
 
   /** Claims a duty, or keeps it. False: somebody else has it. */

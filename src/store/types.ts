@@ -580,3 +580,75 @@ export interface ArchivePage {
   readonly jobs: readonly ArchivedJob[];
   readonly nextCursor: string | null;
 }
+
+export interface RateClass {
+  readonly name: string;
+  /** Tokens each window; a job takes its weight. 0 lets nothing through. */
+  readonly limitPerWindow: number;
+  /** @defaultValue 1000 */
+  readonly windowMs?: number;
+  /** Tokens that can be saved up. @defaultValue the limit */
+  readonly burst?: number;
+  /** @defaultValue false */
+  readonly paused?: boolean;
+}
+
+export interface RateClassState extends Required<RateClass> {
+  readonly tokens: number;
+  /** Set by `deferRateClass`: nothing passes before it. */
+  readonly deferredUntilMs: number | null;
+  readonly nextTokenMs: number | null;
+  /** Jobs in its lines, counted up to 1000. */
+  readonly waiting: number;
+}
+
+export interface ConcurrencyLimit {
+  readonly name: string;
+  readonly queue: string;
+  /** For each partition. */
+  readonly maxConcurrent: number;
+  /** What happens to the next job. @defaultValue "queue": it waits */
+  readonly onSaturated?: "queue" | "discard" | "cancel_incoming" | "cancel_running";
+}
+
+export interface ConcurrencyLimitState extends Required<ConcurrencyLimit> {
+  readonly running: number;
+}
+
+export interface PartitionState {
+  readonly partitionKey: string;
+  /** Counted up to 1000. */
+  readonly waiting: number;
+  /** Where the queue has a ceiling. */
+  readonly running: number | null;
+  /** What a turn that was cut short is still owed. */
+  readonly deficit: number;
+  readonly servedAtMs: number | null;
+  /** Why the first in line does not run; null where nothing but its turn stands before it. */
+  readonly heldBack: string | null;
+}
+
+export interface QuarantineEntry {
+  readonly fingerprint: string;
+  readonly kind: string;
+  /** Workers that it took down. */
+  readonly crashCount: number;
+  readonly quarantinedAtMs: number;
+  /** Parked, counted up to 1000. */
+  readonly jobs: number;
+  readonly reason: string | null;
+  readonly samplePayload: Buffer | null;
+}
+
+/** Why a job is not running. */
+export interface AdmissionExplanation {
+  readonly state: JobState;
+  /** Nothing but its place in line stands before it. */
+  readonly admissible: boolean;
+  readonly reason: string | null;
+  readonly detail: Readonly<Record<string, unknown>> | null;
+  /** 1 is the head; counted up to 1000. */
+  readonly positionInLine: number | null;
+  /** When the reason will have passed, if that can be told. */
+  readonly etaMs: number | null;
+}

@@ -52,6 +52,7 @@ access("each duty opens its own functions and nothing else", async () => {
     "select * from :SCHEMA.jobs": ["operator", "reader", "reader_payload"],
     "select * from :SCHEMA.queues": ["operator", "reader", "reader_payload"],
     "select * from :SCHEMA.workers": ["operator", "reader", "reader_payload"],
+    "select * from :SCHEMA.backend_get_job('x')": ["worker", "reader_payload"],
     "select :SCHEMA.schema_version()": duties,
     "select * from :SCHEMA.job": [],
     "select * from :SCHEMA.job_extra": [],
@@ -90,6 +91,44 @@ access("PUBLIC has nothing, and every function is in no duty or a known one", as
     [database.schema],
   );
   assert.is(schema?.["n"], "0");
+});
+
+access("every door that a duty opens is there", async () => {
+  const missing = await query(
+    "select distinct d.door from :SCHEMA.doors() d " +
+      "where not exists (select from pg_proc p where p.pronamespace = ':SCHEMA'::regnamespace and p.proname = d.door) " +
+      "and not exists (select from pg_class c where c.relnamespace = ':SCHEMA'::regnamespace and c.relname = d.door)",
+  );
+  assert.equal(missing, []);
+});
+
+access("payloads of quarantined contents and schedules are for who may read payloads", async () => {
+  await query(
+    "insert into :SCHEMA.quarantine (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload, reason) " +
+      "values ('fp', 'k', 3, 1, 'secret', 'r')",
+  );
+  for (const [duty, expected] of [
+    ["reader", null],
+    ["operator", null],
+    ["reader_payload", Buffer.from("secret")],
+  ] as const) {
+    const client = await as(duty);
+    const { rows } = await client.query(database.sql("select * from :SCHEMA.quarantine_list()"));
+    assert.equal(
+      rows.map((row) => row.sample_payload),
+      [expected],
+      duty,
+    );
+    const sample = await try1(client, "select :SCHEMA.quarantine_sample('fp')");
+    assert.is(sample, duty === "reader_payload" ? "ok" : "42501");
+    const schedules = await try1(client, "select * from :SCHEMA.list_schedules()");
+    assert.is(schedules, duty === "reader" ? "42501" : "ok", duty);
+    await client.end();
+  }
+  const worker = await as("worker");
+  assert.is(await try1(worker, "select * from :SCHEMA.quarantine_list()"), "42501");
+  await worker.end();
+  await query("delete from :SCHEMA.quarantine");
 });
 
 access("a producer can't read what it wrote, a reader sees no payload", async () => {

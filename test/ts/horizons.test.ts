@@ -1,3 +1,4 @@
+// alone
 // timeout: 300 s
 import { readFile } from "node:fs/promises";
 import { suite } from "uvu";

@@ -26,8 +26,8 @@ begin
   if exists (select from :SCHEMA.concurrency_limit) then
     v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
   end if;
-  if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
-    v_verdict := :SCHEMA.charge_classes(v_verdict);
+  if v_verdict.charging is not null then
+    perform :SCHEMA.charge_classes(v_verdict);
   end if;
   return v_verdict;
 end;

@@ -1,5 +1,5 @@
 create or replace function :SCHEMA.charge_classes(verdict :SCHEMA.verdict)
-returns :SCHEMA.verdict
+returns void
 language plpgsql
 volatile
 security definer
@@ -17,11 +17,7 @@ begin
     from unnest(verdict.admitted) c
     cross join unnest(c.rate_classes) n(name)
     group by n.name) s
-  where r.name = s.name;
-  verdict.charging := array(
-    select r.name from :SCHEMA.rate_class r
-    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n));
-  return verdict;
+  where r.name = s.name and r.name = any (verdict.charging);
 end;
 $$;
 comment on function :SCHEMA.charge_classes is 'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';

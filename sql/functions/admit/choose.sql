@@ -52,7 +52,10 @@ begin
     else
       v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
       v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
-      v_picked := :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares);
+      v_picked := case
+        when v_pass.shares is null and quantum is null then :SCHEMA.pick_by_turn(v_drawn, v_left)
+        else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
+      end;
     end if;
     if v_policed or exists (select from unnest(v_picked) c where c.deadline_ms is not null) then
       v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
@@ -68,7 +71,8 @@ begin
     if v_pass.shares is not null then
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
-    exit when v_left = 0 and v_alone and v_round = 1;
+    exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
+      and cardinality(v_drawn) = cardinality(v_picked) and not exists (select from unnest(v_lanes) l where l.most = 0);
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);

@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -41,32 +42,25 @@ begin
     from unnest(pass.chosen) with ordinality c
     left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
   end if;
-  -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
+  -- By their places, which can't change while the caller has them locked: that saves a descent into the index. The plan is
+  -- held to a loop over them, so the rows come back in the order chosen.
   return query
-    with claimed as (
-      update :SCHEMA.job j
-      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
-        lease_no = c.lease_no, claimed_at_ms = v_now,
-        charged = case
-          when j.rate_classes <@ pass.charging then j.rate_classes
-          when j.rate_classes && pass.charging then
-            array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
-        end
-      from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
-      where j.ctid = c.tid and j.state = 'available'
-      returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
-        j.max_attempts, j.payload, j.schema_version, j.headers, j.fence, j.weight, j.rate_classes, j.timeout_ms,
-        j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms
-    )
-    select coalesce(c.id, 'j' || lpad(to_hex(c.key), 16, '0')), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
-      c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
+    update :SCHEMA.job j
+    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no, claimed_at_ms = v_now,
+      charged = case
+        when j.rate_classes <@ pass.charging then j.rate_classes
+        when j.rate_classes && pass.charging then
+          array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
+      end
+    from rows from (unnest(v_places), unnest(v_leases)) c(tid, lease_no)
+    where j.ctid = c.tid and j.state = 'available'
+    returning coalesce(j.id, 'j' || lpad(to_hex(j.key), 16, '0')), j.kind, j.queue, j.partition_key, j.priority,
+      j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers, claim_jobs.lease_id, j.fence,
       v_now + lease_ms,
-      case when c.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = c.key) end,
-      case when c.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = c.key) end,
-      c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms, c.scheduled_at_ms, null::jsonb,
-      null::bigint
-    from claimed c
-    order by c.n;
+      case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
+      case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
+      j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
+      null::bigint;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is

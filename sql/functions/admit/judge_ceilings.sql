@@ -21,7 +21,7 @@ begin
     v_over := '{}';
     for v_partition in
       select p.partition_key, p.keys,
-        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key) - p.chosen) as room,
+        greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room,
         v_limit.max_concurrent - p.chosen as most
       from (
         select c.partition_key, array_agg(c.key order by c.ordinality) as keys, (
@@ -30,6 +30,9 @@ begin
         from unnest(verdict.admitted) with ordinality c
         where c.queue = v_limit.queue
         group by c.partition_key) p
+      left join :SCHEMA.running_by_partition(v_limit.queue, array(
+        select distinct c.partition_key from unnest(verdict.admitted) c where c.queue = v_limit.queue)) r
+        on r.partition_key = p.partition_key
     loop
       v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then

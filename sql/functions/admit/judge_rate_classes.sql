@@ -6,28 +6,35 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_names text[];
   v_now bigint;
   v_over bigint[];
 begin
   -- Only the classes of these jobs: queues with other classes never wait for each other.
-  perform from :SCHEMA.rate_class r
-  where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
-  order by r.name
-  for update;
-  if not found then
+  v_names := array(
+    select r.name from :SCHEMA.rate_class r
+    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
+    order by r.name
+    for update);
+  if v_names = '{}' then
     return verdict;
   end if;
+  verdict.charging := v_names;
   v_now := :SCHEMA.now_ms();
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
   -- that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
     select distinct s.key
     from (
-      select c.key, r.burst, c.weight, :SCHEMA.class_tokens(r, v_now) as tokens,
+      select c.key, r.burst, c.weight, r.tokens,
         sum(c.weight) over (partition by r.name order by c.ordinality) as wanted
       from unnest(verdict.admitted) with ordinality c
       cross join unnest(c.rate_classes) n
-      join :SCHEMA.rate_class r on r.name = n) s
+      join (
+        select q.name, q.burst, :SCHEMA.class_tokens(q, v_now) as tokens
+        from :SCHEMA.rate_class q
+        where q.name = any (v_names)
+        offset 0) r on r.name = n) s
     where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
   if v_over = '{}' then
     return verdict;

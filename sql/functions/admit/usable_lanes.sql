@@ -21,13 +21,15 @@ begin
       cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
     and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
   with full_partition as (
-    select p.queue, p.partition_key
+    select m.queue, r.partition_key
     from (
-      select l.queue, l.partition_key, m.max_concurrent
-      from unnest(usable_lanes.lanes) l
-      join :SCHEMA.concurrency_limit m on m.queue = l.queue and m.on_saturated = 'queue'
-      group by l.queue, l.partition_key, m.max_concurrent) p
-    where :SCHEMA.running_in(p.queue, p.partition_key) >= p.max_concurrent
+      select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
+      from :SCHEMA.concurrency_limit c
+      join unnest(usable_lanes.lanes) l on l.queue = c.queue
+      where c.on_saturated = 'queue'
+      group by c.queue, c.max_concurrent) m
+    cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
+    where r.running >= m.max_concurrent
   ), judged as (
     select l, l.ordinality, case
         when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'

@@ -11,7 +11,9 @@ declare
   v_cap double precision := coalesce(nullif(max_ms, 0), 86400000);
   v_times integer := greatest(attempt, 0);
 begin
-  if base_ms <= 0 then
+  if base_ms is null then
+    return null;
+  elsif base_ms <= 0 then
     return 0;
   elsif base_ms >= v_cap then
     return v_cap;
@@ -26,5 +28,5 @@ end;
 $$;
 comment on function :SCHEMA.policy_backoff_ms is
   'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth more; '
-  'never above max_ms (0: a day). attempt counts from 0.';
+  'never above max_ms (0: a day). attempt counts from 0. Null without a base.';
 revoke all on function :SCHEMA.policy_backoff_ms from public;

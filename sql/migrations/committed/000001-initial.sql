@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:87ca42da333c88c4b2a4e7bda864d4fd610b89d2
+--! Hash: sha1:4819bb9be790dc94eb8545a05e4ca5902c282794
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -75,7 +75,7 @@ create table :SCHEMA.job (
   constraint job_finalized check ((finalized_at_ms is not null) = (
     state in ('completed', 'archived', 'cancelled', 'quarantined', 'undecodable'))),
   constraint job_periodic_origin check ((periodic_schedule_id is null) = (periodic_tick_ms is null))
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
+) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 
 create index job_line on :SCHEMA.job
   (queue, partition_key, sticky_worker, class_key, priority desc, scheduled_at_ms, key) where stage = 1;
@@ -1182,7 +1182,9 @@ declare
   v_cap double precision := coalesce(nullif(max_ms, 0), 86400000);
   v_times integer := greatest(attempt, 0);
 begin
-  if base_ms <= 0 then
+  if base_ms is null then
+    return null;
+  elsif base_ms <= 0 then
     return 0;
   elsif base_ms >= v_cap then
     return v_cap;
@@ -1197,7 +1199,7 @@ end;
 $$;
 comment on function :SCHEMA.policy_backoff_ms is
   'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth more; '
-  'never above max_ms (0: a day). attempt counts from 0.';
+  'never above max_ms (0: a day). attempt counts from 0. Null without a base.';
 revoke all on function :SCHEMA.policy_backoff_ms from public;
 --! EndIncluded internal/policy_backoff_ms.sql
 --! Included internal/now_ms.sql
@@ -2784,6 +2786,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
@@ -2818,32 +2821,25 @@ begin
     from unnest(pass.chosen) with ordinality c
     left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
   end if;
-  -- By their places, which can't change while the caller has them locked: that saves a descent into the index.
+  -- By their places, which can't change while the caller has them locked: that saves a descent into the index. The plan is
+  -- held to a loop over them, so the rows come back in the order chosen.
   return query
-    with claimed as (
-      update :SCHEMA.job j
-      set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
-        lease_no = c.lease_no, claimed_at_ms = v_now,
-        charged = case
-          when j.rate_classes <@ pass.charging then j.rate_classes
-          when j.rate_classes && pass.charging then
-            array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
-        end
-      from rows from (unnest(v_places), unnest(v_leases)) with ordinality c(tid, lease_no, n)
-      where j.ctid = c.tid and j.state = 'available'
-      returning c.n, j.key, j.id, j.kind, j.queue, j.partition_key, j.priority, j.attempt, j.crash_attempt,
-        j.max_attempts, j.payload, j.schema_version, j.headers, j.fence, j.weight, j.rate_classes, j.timeout_ms,
-        j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms
-    )
-    select coalesce(c.id, 'j' || lpad(to_hex(c.key), 16, '0')), c.kind, c.queue, c.partition_key, c.priority, c.attempt,
-      c.crash_attempt, c.max_attempts, c.payload, c.schema_version, c.headers, claim_jobs.lease_id, c.fence,
+    update :SCHEMA.job j
+    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no, claimed_at_ms = v_now,
+      charged = case
+        when j.rate_classes <@ pass.charging then j.rate_classes
+        when j.rate_classes && pass.charging then
+          array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
+      end
+    from rows from (unnest(v_places), unnest(v_leases)) c(tid, lease_no)
+    where j.ctid = c.tid and j.state = 'available'
+    returning coalesce(j.id, 'j' || lpad(to_hex(j.key), 16, '0')), j.kind, j.queue, j.partition_key, j.priority,
+      j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers, claim_jobs.lease_id, j.fence,
       v_now + lease_ms,
-      case when c.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = c.key) end,
-      case when c.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = c.key) end,
-      c.weight, c.rate_classes, c.timeout_ms, c.deadline_ms, c.enqueued_at_ms, c.scheduled_at_ms, null::jsonb,
-      null::bigint
-    from claimed c
-    order by c.n;
+      case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
+      case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
+      j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
+      null::bigint;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
@@ -3096,8 +3092,8 @@ begin
   if exists (select from :SCHEMA.concurrency_limit) then
     v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
   end if;
-  if exists (select from unnest(v_verdict.admitted) c where c.rate_classes is not null) then
-    v_verdict := :SCHEMA.charge_classes(v_verdict);
+  if v_verdict.charging is not null then
+    perform :SCHEMA.charge_classes(v_verdict);
   end if;
   return v_verdict;
 end;
@@ -3109,7 +3105,7 @@ revoke all on function :SCHEMA.apply_policies from public;
 --! EndIncluded admit/apply_policies.sql
 --! Included admit/charge_classes.sql
 create or replace function :SCHEMA.charge_classes(verdict :SCHEMA.verdict)
-returns :SCHEMA.verdict
+returns void
 language plpgsql
 volatile
 security definer
@@ -3127,11 +3123,7 @@ begin
     from unnest(verdict.admitted) c
     cross join unnest(c.rate_classes) n(name)
     group by n.name) s
-  where r.name = s.name;
-  verdict.charging := array(
-    select r.name from :SCHEMA.rate_class r
-    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n));
-  return verdict;
+  where r.name = s.name and r.name = any (verdict.charging);
 end;
 $$;
 comment on function :SCHEMA.charge_classes is 'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
@@ -3192,7 +3184,10 @@ begin
     else
       v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
       v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
-      v_picked := :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares);
+      v_picked := case
+        when v_pass.shares is null and quantum is null then :SCHEMA.pick_by_turn(v_drawn, v_left)
+        else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
+      end;
     end if;
     if v_policed or exists (select from unnest(v_picked) c where c.deadline_ms is not null) then
       v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
@@ -3208,7 +3203,8 @@ begin
     if v_pass.shares is not null then
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
-    exit when v_left = 0 and v_alone and v_round = 1;
+    exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
+      and cardinality(v_drawn) = cardinality(v_picked) and not exists (select from unnest(v_lanes) l where l.most = 0);
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
@@ -3418,7 +3414,7 @@ begin
     v_over := '{}';
     for v_partition in
       select p.partition_key, p.keys,
-        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key) - p.chosen) as room,
+        greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room,
         v_limit.max_concurrent - p.chosen as most
       from (
         select c.partition_key, array_agg(c.key order by c.ordinality) as keys, (
@@ -3427,6 +3423,9 @@ begin
         from unnest(verdict.admitted) with ordinality c
         where c.queue = v_limit.queue
         group by c.partition_key) p
+      left join :SCHEMA.running_by_partition(v_limit.queue, array(
+        select distinct c.partition_key from unnest(verdict.admitted) c where c.queue = v_limit.queue)) r
+        on r.partition_key = p.partition_key
     loop
       v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
@@ -3507,28 +3506,35 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_names text[];
   v_now bigint;
   v_over bigint[];
 begin
   -- Only the classes of these jobs: queues with other classes never wait for each other.
-  perform from :SCHEMA.rate_class r
-  where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
-  order by r.name
-  for update;
-  if not found then
+  v_names := array(
+    select r.name from :SCHEMA.rate_class r
+    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
+    order by r.name
+    for update);
+  if v_names = '{}' then
     return verdict;
   end if;
+  verdict.charging := v_names;
   v_now := :SCHEMA.now_ms();
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
   -- that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
     select distinct s.key
     from (
-      select c.key, r.burst, c.weight, :SCHEMA.class_tokens(r, v_now) as tokens,
+      select c.key, r.burst, c.weight, r.tokens,
         sum(c.weight) over (partition by r.name order by c.ordinality) as wanted
       from unnest(verdict.admitted) with ordinality c
       cross join unnest(c.rate_classes) n
-      join :SCHEMA.rate_class r on r.name = n) s
+      join (
+        select q.name, q.burst, :SCHEMA.class_tokens(q, v_now) as tokens
+        from :SCHEMA.rate_class q
+        where q.name = any (v_names)
+        offset 0) r on r.name = n) s
     where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
   if v_over = '{}' then
     return verdict;
@@ -3582,6 +3588,26 @@ comment on function :SCHEMA.pick is
   'weight among queues, and within a partition by priority, due time and age.';
 revoke all on function :SCHEMA.pick from public;
 --! EndIncluded admit/pick.sql
+--! Included admit/pick_by_turn.sql
+create or replace function :SCHEMA.pick_by_turn(drawn :SCHEMA.candidate[], capacity integer)
+returns :SCHEMA.candidate[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select d
+    from unnest(drawn) d
+    order by d.rank, d.served_at_ms, d.priority desc, d.scheduled_at_ms, d.partition_key, d.key
+    limit capacity);
+end;
+$$;
+comment on function :SCHEMA.pick_by_turn is
+  'What pick comes to within one queue without a quantum: the partitions take turns job by job, longest waiting first.';
+revoke all on function :SCHEMA.pick_by_turn from public;
+--! EndIncluded admit/pick_by_turn.sql
 --! Included admit/refuse.sql
 create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, keys bigint[], reason text, closes boolean)
 returns :SCHEMA.verdict
@@ -3649,6 +3675,35 @@ comment on function :SCHEMA.rotate_lanes is
   'Sends partitions that were served to the back of the queue of turns, and empty lines out of it where there are many.';
 revoke all on function :SCHEMA.rotate_lanes from public;
 --! EndIncluded admit/rotate_lanes.sql
+--! Included admit/running_by_partition.sql
+create or replace function :SCHEMA.running_by_partition(queue text, partition_keys text[])
+returns table (partition_key text, running bigint)
+language plpgsql
+stable
+rows 10
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select l.partition_key, count(*)
+    from :SCHEMA.lease l
+    cross join lateral unnest(l.keys) k(key)
+    cross join lateral (
+      select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+    where l.queue = running_by_partition.queue and l.partition_key = any (running_by_partition.partition_keys)
+    group by l.partition_key;
+end;
+$$;
+comment on function :SCHEMA.running_by_partition is
+  'How many jobs of each partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak. No '
+  'row where none runs.';
+revoke all on function :SCHEMA.running_by_partition from public;
+--! EndIncluded admit/running_by_partition.sql
 --! Included admit/running_in.sql
 create or replace function :SCHEMA.running_in(queue text, partition_key text)
 returns bigint
@@ -3656,22 +3711,15 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
-set plan_cache_mode = force_generic_plan
 as $$
 begin
-  return (
-    select count(*)
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    cross join lateral (
-      select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
-    where l.queue = running_in.queue and l.partition_key = running_in.partition_key);
+  return coalesce((
+    select r.running
+    from :SCHEMA.running_by_partition(running_in.queue, array[running_in.partition_key]) r), 0);
 end;
 $$;
 comment on function :SCHEMA.running_in is
-  'How many jobs of a partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak.';
+  'How many jobs of a partition run, in a queue that has a ceiling.';
 revoke all on function :SCHEMA.running_in from public;
 --! EndIncluded admit/running_in.sql
 --! Included admit/serve_lanes.sql
@@ -3772,13 +3820,15 @@ begin
       cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
     and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
   with full_partition as (
-    select p.queue, p.partition_key
+    select m.queue, r.partition_key
     from (
-      select l.queue, l.partition_key, m.max_concurrent
-      from unnest(usable_lanes.lanes) l
-      join :SCHEMA.concurrency_limit m on m.queue = l.queue and m.on_saturated = 'queue'
-      group by l.queue, l.partition_key, m.max_concurrent) p
-    where :SCHEMA.running_in(p.queue, p.partition_key) >= p.max_concurrent
+      select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
+      from :SCHEMA.concurrency_limit c
+      join unnest(usable_lanes.lanes) l on l.queue = c.queue
+      where c.on_saturated = 'queue'
+      group by c.queue, c.max_concurrent) m
+    cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
+    where r.running >= m.max_concurrent
   ), judged as (
     select l, l.ordinality, case
         when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
@@ -6909,10 +6959,10 @@ comment on function :SCHEMA.partitions is
   'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;
 --! EndIncluded policy/partitions.sql
---! Included policy/quarantine_list.sql
-create or replace function :SCHEMA.quarantine_list(before_ms bigint default null, max_rows integer default 200)
+--! Included policy/quarantine_bare.sql
+create or replace function :SCHEMA.quarantine_bare(before_ms bigint, max_rows integer)
 returns table (
-  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text, sample_payload bytea
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text
 )
 language plpgsql
 stable
@@ -6926,16 +6976,61 @@ begin
     select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms,
       (select count(*) from (
         select from :SCHEMA.job j where j.quarantined_as = q.fingerprint limit 1000) n),
-      q.reason, q.sample_payload
+      q.reason
     from :SCHEMA.quarantine q
-    where quarantine_list.before_ms is null or q.quarantined_at_ms < quarantine_list.before_ms
+    where quarantine_bare.before_ms is null or q.quarantined_at_ms < quarantine_bare.before_ms
     order by q.quarantined_at_ms desc, q.fingerprint
     limit max_rows;
 end;
 $$;
+comment on function :SCHEMA.quarantine_bare is
+  'What quarantine_list shows of each content, without the payload.';
+revoke all on function :SCHEMA.quarantine_bare from public;
+--! EndIncluded policy/quarantine_bare.sql
+--! Included policy/quarantine_sample.sql
+create or replace function :SCHEMA.quarantine_sample(fingerprint text)
+returns bytea
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select q.sample_payload from :SCHEMA.quarantine q where q.fingerprint = quarantine_sample.fingerprint);
+end;
+$$;
+comment on function :SCHEMA.quarantine_sample is 'A payload of a quarantined content, for quarantine_list.';
+revoke all on function :SCHEMA.quarantine_sample from public;
+--! EndIncluded policy/quarantine_sample.sql
+--! Included policy/quarantine_list.sql
+create or replace function :SCHEMA.quarantine_list(before_ms bigint default null,
+  max_rows integer default 200)
+returns table (
+  fingerprint text, kind text, crash_count integer, quarantined_at_ms bigint, jobs bigint, reason text,
+    sample_payload bytea
+)
+language plpgsql
+stable
+security invoker
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  -- Asked with the caller's rights: who may not read payloads gets none here either.
+  v_may boolean := has_function_privilege(
+    quote_ident(:SCHEMA_LITERAL) || '.quarantine_sample(text)', 'execute');
+begin
+  return query
+    select q.fingerprint, q.kind, q.crash_count, q.quarantined_at_ms, q.jobs, q.reason,
+      case when v_may then :SCHEMA.quarantine_sample(q.fingerprint) end
+    from :SCHEMA.quarantine_bare(quarantine_list.before_ms, quarantine_list.max_rows) q
+    order by q.quarantined_at_ms desc, q.fingerprint;
+end;
+$$;
 comment on function :SCHEMA.quarantine_list is
-  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at most 1000 counted) '
-  'and one payload to look at. Page on with before_ms. Errors: HR007.';
+  'Contents that are quarantined, newest first, with how many workers they took down, the jobs parked (at '
+  'most 1000 counted) and, for who may read payloads, one to look at. Page on with before_ms. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_list from public;
 --! EndIncluded policy/quarantine_list.sql
 --! Included policy/quarantine_release.sql
@@ -9588,33 +9683,39 @@ as $$
       ('operator', 'set_enqueue_limit set_history_policy set_failed_retention upsert_rate_class'),
       ('operator', 'delete_rate_class defer_rate_class upsert_concurrency_limit'),
       ('operator', 'delete_concurrency_limit quarantine_release set_archive_policy'),
-      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule set_schedule_paused'),
+      ('operator', 'clear_archive_policy prune_archive_month upsert_schedule delete_schedule'),
+      ('operator', 'set_schedule_paused'),
       ('operator', 'run_schedule_now sample_queue_memory run_pending_operations'),
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
       ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
-      ('reader', 'concurrency_limits partitions quarantine_list list_schedules list_schedule_events'),
+      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedule_events'),
       ('reader', 'next_tick duty_names jobs queues workers schedules'),
+      ('operator', 'list_schedules'),
+      ('reader_payload', 'list_schedules quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
       ('reader_payload', 'get_archived_job list_schedules_with_payload'),
       ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
-      ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run backend_upsert_run'),
-      ('worker', 'backend_revert_job_to_queued backend_upsert_job backend_distinct_pools_queued backend_get_job'),
+      ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run'),
+      ('worker', 'backend_upsert_run'),
+      ('worker', 'backend_revert_job_to_queued backend_upsert_job backend_get_job'),
+      ('worker', 'backend_distinct_pools_queued'),
       ('worker', 'backend_list_queued_for_pool_sorted backend_try_claim_run_lease backend_extend_lease'),
-      ('worker', 'backend_release_lease backend_expired_lease_job_pairs backend_get_task_config backend_register_task'),
+      ('worker', 'backend_release_lease backend_expired_lease_job_pairs backend_get_task_config'),
+      ('worker', 'backend_register_task'),
       ('operator', 'backend_cancel_job_if_active backend_upsert_task_config'),
       ('reader', 'backend_count_jobs backend_count_jobs_for_task backend_count_active_jobs_for_task'),
-      ('reader', 'backend_get_run backend_list_runs backend_count_runs backend_count_runs_since backend_task_run_stats'),
+      ('reader', 'backend_get_run backend_list_runs backend_count_runs backend_count_runs_since'),
+      ('reader', 'backend_task_run_stats'),
       ('reader', 'backend_get_task_config backend_list_task_config_revisions backend_distinct_pools_queued'),
       ('reader', 'backend_expired_lease_job_pairs backend_find_nonterminal_by_idempotency_key'),
       ('reader_payload', 'backend_get_job backend_list_jobs backend_list_queued_for_pool_sorted')
   ), includes(duty, part) as (
-    values ('producer', 'producer'), ('worker', 'worker'), ('scheduler', 'scheduler'),
-      ('operator', 'operator'), ('operator', 'reader'), ('reader', 'reader'), ('reader_payload', 'reader'),
-        ('reader_payload', 'reader_payload'),
-      ('producer', 'everybody'), ('worker', 'everybody'), ('scheduler', 'everybody'),
-        ('operator', 'everybody'),
-      ('reader', 'everybody'), ('reader_payload', 'everybody')
+    select d.duty, d.duty from duties d where d.duty <> 'everybody'
+    union all
+    select d.duty, 'everybody' from duties d where d.duty <> 'everybody'
+    union all
+    values ('operator', 'reader'), ('reader_payload', 'reader')
   )
   select distinct i.duty, d.door
   from includes i

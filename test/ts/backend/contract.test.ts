@@ -11,7 +11,10 @@ const backends = await Promise.all(
   schemas.map((schema) => PostgresQueueBackend.connectIsolated(database.url, schema, { maxSize: 4 })),
 );
 const contract = suite("backend contract");
-const isolated = (name: string, work: (backend: PostgresQueueBackend, name: string) => Promise<void>): void => {
+const isolated = (
+  name: string,
+  work: (backend: PostgresQueueBackend, name: string) => Promise<void>,
+): void => {
   contract(name, async () => {
     const unique = fresh("t");
     await Promise.all(backends.map((backend) => work(backend, unique)));
@@ -31,14 +34,22 @@ contract.after(async () => {
 });
 
 isolated("enqueue inserts and lists", async (backend, name) => {
-  const one = job({ jobId: name, taskName: name, priority: 4, pool: name, idempotencyKey: name, paramsJson: '{"a" : 1}' });
+  const one = job({
+    jobId: name,
+    taskName: name,
+    priority: 4,
+    pool: name,
+    idempotencyKey: name,
+    paramsJson: '{"a" : 1}',
+  });
   const before = Date.now();
   assert.equal(await backend.enqueueWithPolicies(one), [name, "inserted_new"]);
   const listed = await backend.listJobs("queued", 0, 10_000);
   const stored = listed.find(({ jobId }) => jobId === name);
   assert.ok(stored);
   assert.equal(stored, await backend.getJob(name));
-  const { taskName, actorJson, paramsJson, priority, pool, status, idempotencyKey, signatureHash, attempt } = stored;
+  const { taskName, actorJson, paramsJson, priority, pool, status, idempotencyKey, signatureHash, attempt } =
+    stored;
   assert.equal(
     { taskName, actorJson, paramsJson, priority, pool, status, idempotencyKey, signatureHash, attempt },
     {
@@ -61,7 +72,9 @@ isolated("an idempotency key reuses the job that has not finished", async (backe
   const first = await enqueue(backend, { idempotencyKey: name });
   assert.is(await backend.findNonterminalByIdempotencyKey(name), first);
   // Also under another task: the scope is global.
-  const [again, disposition] = await backend.enqueueWithPolicies(job({ idempotencyKey: name, taskName: "other" }));
+  const [again, disposition] = await backend.enqueueWithPolicies(
+    job({ idempotencyKey: name, taskName: "other" }),
+  );
   assert.equal([again, disposition], [first, "reused_idempotent"]);
   const claim = await backend.tryClaimJob(first);
   assert.is((await backend.enqueueWithPolicies(job({ idempotencyKey: name })))[0], first);
@@ -101,11 +114,18 @@ isolated("a claim does not look at the params", async (backend) => {
 
 isolated("a pool is in order of priority, lower first, then of age", async (backend, pool) => {
   const ids: string[] = [];
-  for (const priority of [5, 1, 5, -2147483647, 2147483647]) ids.push(await enqueue(backend, { pool, priority }));
+  for (const priority of [5, 1, 5, -2147483647, 2147483647])
+    ids.push(await enqueue(backend, { pool, priority }));
   const [a, b, c, d, e] = ids;
   const order = [d, b, a, c, e];
-  assert.equal((await backend.listQueuedForPoolSorted(pool, 10)).map(({ jobId }) => jobId), order);
-  assert.equal((await backend.listQueuedForPoolSorted(pool, 2)).map(({ priority }) => priority), [-2147483647, 1]);
+  assert.equal(
+    (await backend.listQueuedForPoolSorted(pool, 10)).map(({ jobId }) => jobId),
+    order,
+  );
+  assert.equal(
+    (await backend.listQueuedForPoolSorted(pool, 2)).map(({ priority }) => priority),
+    [-2147483647, 1],
+  );
   assert.equal(await backend.listQueuedForPoolSorted(pool, 0), []);
   assert.equal(await backend.listQueuedForPoolSorted(fresh("unknown"), 5), []);
   assert.ok((await backend.distinctPoolsQueued()).includes(pool));
@@ -176,7 +196,10 @@ isolated("an expired lease is listed with its id", async (backend, id) => {
   const lease = await backend.tryClaimRunLease(id, "a", -1);
   assert.ok(lease);
   const pairs = await backend.expiredLeaseJobPairs();
-  assert.equal(pairs.filter(([, jobId]) => jobId === id), [[lease, id]]);
+  assert.equal(
+    pairs.filter(([, jobId]) => jobId === id),
+    [[lease, id]],
+  );
   // Somebody else may have it now, and the first holder learns that.
   const next = await backend.tryClaimRunLease(id, "b", 60);
   assert.ok(next);
@@ -200,7 +223,10 @@ isolated("counts and lists", async (backend, taskName) => {
   assert.is(await backend.countJobsForTask(fresh("unknown")), 0);
   assert.is(await backend.countJobs("queued"), (await backend.listJobs("queued", 0, 10_000)).length);
   const mine = (await backend.listJobs(null, 0, 10_000)).filter((one) => one.taskName === taskName);
-  assert.equal(mine.slice(0, 5).map(({ jobId }) => jobId), ids);
+  assert.equal(
+    mine.slice(0, 5).map(({ jobId }) => jobId),
+    ids,
+  );
   assert.equal(await backend.listJobs(null, 0, 0), []);
   await refused(backend.listJobs(null, -1), "invalid");
   await refused(backend.listJobs(null, 0, 10_001), "invalid");

@@ -71,6 +71,8 @@ export async function statusOf(backend: PostgresQueueBackend, id: string): Promi
 
 /** What `verify_invariants()` objects to in the backend's schema. */
 export async function sound(backend: PostgresQueueBackend): Promise<void> {
-  const { rows } = await backend.pool.query(`select * from ${escapeIdentifier(backend.schema)}.verify_invariants()`);
+  const { rows } = await backend.pool.query(
+    `select * from ${escapeIdentifier(backend.schema)}.verify_invariants()`,
+  );
   assert.equal(rows, []);
 }

@@ -107,7 +107,7 @@ outage(
         assert.ok(failure.retryable);
       }
       // A renewal leaves time for another one.
-      assert.match(failures[2]!.message, /within 500 ms/);
+      assert.match(failures[2].message, /within 500 ms/);
       const lost = new Set(inside.splice(0));
       assert.is(lost.size, 4);
       // Nobody waits for ever for a connection either.
