@@ -64,7 +64,7 @@ function jobJson(job: Job): string {
     else if (name === "headers") parts.push(headersJson(value));
     else {
       const [column, check] = fields[name] ?? unknownField(name);
-      check(name, value);
+      check(column, value);
       parts.push(`"${column}":${JSON.stringify(value)}`);
     }
   }
@@ -105,7 +105,7 @@ function payloadText(payload: unknown): string {
 
 function uniqueKeyJson(key: unknown): string {
   if (key instanceof Uint8Array) return `"unique_key_base64":"${base64(key)}"`;
-  checkText("uniqueKey", key);
+  checkText("unique_key", key);
   return `"unique_key":${JSON.stringify(key)}`;
 }
 

@@ -153,8 +153,8 @@ function holder({ jobId, leaseId, fence }: LeaseRef): { job_id: string; lease_id
 }
 
 function holderJson({ jobId, leaseId, fence }: LeaseRef): string {
-  checkText("jobId", jobId);
-  checkText("leaseId", leaseId);
+  checkText("job_id", jobId);
+  checkText("lease_id", leaseId);
   // As text: a fence may exceed what a JSON number keeps.
   return JSON.stringify({ job_id: jobId, lease_id: leaseId, fence: String(fence) });
 }

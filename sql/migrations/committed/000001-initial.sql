@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:54297ca4acc97dc9947faed2682b5abfff7bed2f
+--! Hash: sha1:d69c17c265cbe86d4ffe71f5e159072f61e1f142
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -5435,7 +5435,8 @@ begin
   set spec = excluded.spec, on_missed = excluded.on_missed, backfill_limit = excluded.backfill_limit,
     grace_ms = excluded.grace_ms, paused = coalesce(upsert_schedule.paused, s.paused),
     next_run_ms = case when s.spec = excluded.spec then s.next_run_ms else excluded.next_run_ms end,
-    failures = 0, retry_at_ms = 0, last_error = null, kind = excluded.kind, payload = excluded.payload,
+    failures = 0, retry_at_ms = case when s.paused and not upsert_schedule.paused then v_now else 0 end,
+    last_error = null, kind = excluded.kind, payload = excluded.payload,
     schema_version = excluded.schema_version, queue = excluded.queue, partition_key = excluded.partition_key,
     rate_classes = excluded.rate_classes, priority = excluded.priority, weight = excluded.weight,
     max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms,
@@ -5477,7 +5478,14 @@ begin
   if set_schedule_paused.paused is null then
     perform :SCHEMA.raise_invalid('paused', 'must be given', 'true, false');
   end if;
-  update :SCHEMA.schedule s set paused = set_schedule_paused.paused where s.id = set_schedule_paused.id;
+  -- Who goes on stands behind those that are due already, as if it had fallen due now.
+  update :SCHEMA.schedule s
+  set paused = set_schedule_paused.paused,
+    retry_at_ms = case
+      when s.paused and not set_schedule_paused.paused then greatest(s.retry_at_ms, :SCHEMA.now_ms())
+      else s.retry_at_ms
+    end
+  where s.id = set_schedule_paused.id;
   if not found then
     perform :SCHEMA.raise_error('HR006', 'no such schedule',
       jsonb_build_object('what', 'schedule', 'id', set_schedule_paused.id));
@@ -5514,7 +5522,7 @@ comment on function :SCHEMA.delete_schedule is
 revoke all on function :SCHEMA.delete_schedule from public;
 --! EndIncluded schedule/delete_schedule.sql
 --! Included schedule/list_schedules.sql
-create or replace function :SCHEMA.list_schedules(include_payload boolean default false)
+create or replace function :SCHEMA.list_schedules()
 returns setof :SCHEMA.schedule_summary
 language sql
 stable
@@ -5523,15 +5531,33 @@ set search_path = pg_catalog, pg_temp
 as $$
   select r.*
   from :SCHEMA.schedule s
-  cross join lateral :SCHEMA.summarize_schedule(s, coalesce(include_payload, false)) r
+  cross join lateral :SCHEMA.summarize_schedule(s, false) r
   order by s.id collate "C"
   limit 10000;
 $$;
 comment on function :SCHEMA.list_schedules is
-  'All schedules in order of id, at most 10,000; payload and headers only where they are asked for. Instants '
-  'in ms since the epoch.';
+  'All schedules in order of id, at most 10,000, without payload and headers, which '
+  'list_schedules_with_payload has. Instants in ms since the epoch.';
 revoke all on function :SCHEMA.list_schedules from public;
 --! EndIncluded schedule/list_schedules.sql
+--! Included schedule/list_schedules_with_payload.sql
+create or replace function :SCHEMA.list_schedules_with_payload()
+returns setof :SCHEMA.schedule_summary
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select r.*
+  from :SCHEMA.schedule s
+  cross join lateral :SCHEMA.summarize_schedule(s, true) r
+  order by s.id collate "C"
+  limit 10000;
+$$;
+comment on function :SCHEMA.list_schedules_with_payload is
+  'All schedules as list_schedules has them, with the payload and headers of their jobs.';
+revoke all on function :SCHEMA.list_schedules_with_payload from public;
+--! EndIncluded schedule/list_schedules_with_payload.sql
 --! Included schedule/due_schedules.sql
 create or replace function :SCHEMA.due_schedules(max_rows integer default 50)
 returns setof :SCHEMA.schedule_summary
@@ -5722,7 +5748,7 @@ begin
     v_handled_ms := v_tick_ms;
   end loop;
   update :SCHEMA.schedule s
-  set next_run_ms = case when v_blocked then v_tick_ms else :SCHEMA.next_instant(rule, v_handled_ms) end,
+  set next_run_ms = :SCHEMA.next_instant(rule, v_handled_ms),
     last_enqueued_ms = case when v_fired > 0 then at_ms else s.last_enqueued_ms end,
     missed_ticks = s.missed_ticks + v_missed,
     failures = case when v_blocked then least(s.failures, 1000) + 1 else 0 end,
@@ -9691,7 +9717,7 @@ as $$
       ('operator', 'list_schedules'),
       ('reader_payload', 'list_schedules quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
-      ('reader_payload', 'get_archived_job'),
+      ('reader_payload', 'get_archived_job list_schedules_with_payload'),
       ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
       ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run'),
       ('worker', 'backend_upsert_run'),
@@ -10079,11 +10105,24 @@ begin
       and not exists (
         select from :SCHEMA.job j where j.key = a.job_key and j.state = 'running' and j.fence = a.fence)
     limit 100;
+  return query
+    select 'a schedule that is due is looked at', s.id, 'due since ' || greatest(s.next_run_ms, s.retry_at_ms)
+      || ', and tick_schedules ran at ' || d.ran_at_ms
+    from :SCHEMA.schedule s
+    join :SCHEMA.duty d on d.name = 'tick_schedules'
+    where not s.paused
+      and greatest(s.next_run_ms, s.retry_at_ms) < least(d.ran_at_ms, :SCHEMA.now_ms()) - 600000
+    limit 100;
+  return query
+    select 'a schedule that failed is tried again soon', s.id, 'not before ' || s.retry_at_ms
+    from :SCHEMA.schedule s
+    where s.retry_at_ms > :SCHEMA.now_ms() + 600000
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 --! Included inspect/explain_admission.sql
@@ -12003,7 +12042,7 @@ select s.id, s.spec, s.kind, s.queue, s.partition_key, s.paused, s.on_missed, s.
   to_timestamp(s.next_run_ms / 1000.0) as next_run_at,
   to_timestamp(s.last_enqueued_ms / 1000.0) as last_enqueued_at,
   s.missed_ticks, s.failures,
-  to_timestamp(nullif(s.retry_at_ms, 0) / 1000.0) as retry_at,
+  case when s.failures > 0 then to_timestamp(s.retry_at_ms / 1000.0) end as retry_at,
   s.last_error
 from :SCHEMA.schedule s;
 comment on view :SCHEMA.schedules is 'Periodic work and when it runs next, for people; no payloads.';
