@@ -113,6 +113,7 @@ async function applyNext(
     const migration = migrations.find((candidate) => candidate.version > version);
     if (!migration) return { version };
 
+    await refuseOldServer(client);
     await client.query(transactionSettings(options.lockTimeoutMs ?? 5000));
     await createSchema(client, schema);
     const text = fillPlaceholders(migration.body, schema);
@@ -130,6 +131,16 @@ async function lockSchema(client: ClientBase, schema: SchemaName): Promise<void>
   await client.query("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))", [
     `headrace migrate ${schema.name}`,
   ]);
+}
+
+/** Says so, instead of failing at the first word that an older version does not know. */
+async function refuseOldServer(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ version: string; number: number }>(
+    "select current_setting('server_version') as version, current_setting('server_version_num')::integer as number",
+  );
+  if ((rows[0]?.number ?? 0) < 150_000) {
+    throw new MigrationError(`PostgreSQL 15 or newer is needed, this is ${rows[0]?.version ?? "unknown"}`);
+  }
 }
 
 /** `create schema if not exists` asks for a right on the database even where the schema is there already. */

@@ -23,6 +23,7 @@ interface Waiting {
   readonly attempt: Attempt;
   outcome: Outcome;
   tries: number;
+  resolve(): void;
 }
 
 /**
@@ -50,10 +51,13 @@ export class AckQueue {
     return this.#waiting.size;
   }
 
-  push(attempt: Attempt, outcome: Outcome): void {
+  /** Resolves when the store has answered, or the ack was given up. */
+  push(attempt: Attempt, outcome: Outcome): Promise<void> {
     attempt.acking = true;
-    this.#waiting.add({ attempt, outcome, tries: 0 });
-    if (!this.#sending) void this.#send();
+    return new Promise((resolve) => {
+      this.#waiting.add({ attempt, outcome, tries: 0, resolve });
+      if (!this.#sending) void this.#send();
+    });
   }
 
   /** Resolves when every ack has been answered or given up. */
@@ -140,6 +144,7 @@ export class AckQueue {
   #remove(waiting: Waiting): void {
     this.#waiting.delete(waiting);
     waiting.attempt.acking = false;
+    waiting.resolve();
   }
 }
 

@@ -10,7 +10,7 @@ export interface LoopOptions {
     | {
         declareSleep(forMs: number): Promise<void>;
         /** Resolves with the queue that has work, or null after `timeoutMs`. */
-        wait(timeoutMs: number): Promise<string | null>;
+        wait(timeoutMs: number, signal: AbortSignal): Promise<string | null>;
       }
     | undefined;
   /** How many jobs may be claimed now. */
@@ -179,7 +179,7 @@ export class ClaimLoop {
     await firstOf(
       async (signal) => {
         try {
-          woken = (await wakeups.wait(delayMs)) !== null;
+          woken = (await wakeups.wait(delayMs, signal)) !== null;
         } catch (error) {
           failed(error);
           await pause(delayMs, signal);

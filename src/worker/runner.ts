@@ -34,7 +34,6 @@ export interface RunnerOptions {
 
 /** How long a job waits whose kind has its slots, and as many waiting, taken. */
 const crowdedMs = 1000;
-
 /** Runs attempts: finds the task, reads the payload, calls the handler within its limits, and says how it ended. */
 export class Runner {
   readonly #options: RunnerOptions;

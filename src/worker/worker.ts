@@ -19,6 +19,7 @@ import { LeaseLostError, WorkerStoppingError, type Outcome } from "./outcome.js"
 import type { Claim, PgStore } from "../store/index.js";
 import { Runner } from "./runner.js";
 import { Semaphore } from "./semaphore.js";
+import { Suspects } from "./suspects.js";
 import { firstOf, monotonicMs, Notice, pause, Ticker } from "./timing.js";
 
 export interface StopOptions {
@@ -219,14 +220,21 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       stuckGraceMs,
       unknownKindMs,
     });
+    const suspects = new Suspects({
+      run: (attempt, ready) => this.#run(rooms, attempt, ready),
+      putOff: (attempt, delayMs) => {
+        attempt.over = true;
+        return acks.push(attempt, { type: "snooze", delayMs });
+      },
+    });
     const loop = new ClaimLoop({
       admit: (capacity) =>
         store.admit({ worker: workerId, queues, capacity, leaseMs, ...(quantum && { quantum }) }),
       wakeups:
-        wakeups && waking(store)
+        wakeups && store.notifying
           ? {
               declareSleep: (forMs) => store.declareSleep(workerId, queues, forMs),
-              wait: (timeoutMs) => waking(store)?.waitWakeup(queues, timeoutMs) ?? Promise.resolve(null),
+              wait: (timeoutMs, signal) => store.waitWakeup(queues, timeoutMs, signal),
             }
           : undefined,
       freeSlots: () => this.#freeSlots(),
@@ -250,7 +258,8 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       memoryCeiling === undefined
         ? undefined
         : new Ticker(1000, () => this.#checkMemory(memoryCeiling), failed);
-    return { held, acks, runner, loop, duties, heartbeat, memory };
+    const rooms: Rooms = { held, acks, runner, suspects, loop, duties, heartbeat, memory };
+    return rooms;
   }
 
   #buildDuties(): Duties {
@@ -278,31 +287,34 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   #accept(claims: readonly Claim[], leaseEndsAt: number): void {
     const rooms = this.#rooms;
     if (!rooms) return;
-    for (const claim of claims) {
-      const attempt = new Attempt(claim, leaseEndsAt);
+    const attempts = claims.map((claim) => new Attempt(claim, leaseEndsAt));
+    for (const attempt of attempts) {
       rooms.held.add(attempt);
-      if (this.#state === "running") void this.#run(rooms, attempt);
-      else this.#handBack(rooms, attempt);
+      if (this.#state !== "running") this.#handBack(rooms, attempt);
+      else if (attempt.claim.crashAttempt === 0) void this.#run(rooms, attempt);
     }
+    if (this.#state === "running")
+      rooms.suspects.accept(attempts.filter(({ claim }) => claim.crashAttempt > 0));
   }
 
-  async #run({ runner, acks, held }: Rooms, attempt: Attempt): Promise<void> {
+  async #run({ runner, acks, held }: Rooms, attempt: Attempt, ready?: Promise<unknown>): Promise<void> {
     this.#running.add(attempt);
-    const { claim } = attempt;
-    const claimedAtMs = claim.expiresAtMs - this.#settings.leaseMs;
-    this.#events.tell("job:started", {
-      job: attempt.job,
-      waitedMs: Math.max(0, claimedAtMs - claim.scheduledAtMs),
-    });
-    const outcome = await runner.run(attempt);
-    this.#running.delete(attempt);
-    if (attempt.completed) {
-      held.remove(attempt);
-      this.#settled(attempt, outcome, "completed");
-    } else if (!attempt.over) {
-      attempt.over = true;
-      acks.push(attempt, outcome);
+    await ready;
+    if (!attempt.over) {
+      const { claim } = attempt;
+      const claimedAtMs = claim.expiresAtMs - this.#settings.leaseMs;
+      const waitedMs = Math.max(0, claimedAtMs - claim.scheduledAtMs);
+      this.#events.tell("job:started", { job: attempt.job, waitedMs });
+      const outcome = await runner.run(attempt);
+      if (attempt.completed) {
+        held.remove(attempt);
+        this.#settled(attempt, outcome, "completed");
+      } else if (!attempt.over) {
+        attempt.over = true;
+        void acks.push(attempt, outcome);
+      }
     }
+    this.#running.delete(attempt);
     this.#slotFreed.notify();
   }
 
@@ -310,7 +322,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     if (attempt.over || attempt.completed) return;
     attempt.over = true;
     attempt.abort.abort(new WorkerStoppingError());
-    acks.push(attempt, { type: "rate_limited" });
+    void acks.push(attempt, { type: "rate_limited" });
   }
 
   #settled(attempt: Attempt, outcome: Outcome, state: string): void {
@@ -440,6 +452,7 @@ interface Rooms {
   readonly held: HeldLeases;
   readonly acks: AckQueue;
   readonly runner: Runner;
+  readonly suspects: Suspects;
   readonly loop: ClaimLoop;
   readonly duties: Duties | undefined;
   readonly heartbeat: Heartbeat;
@@ -456,12 +469,4 @@ function onAbort(signal: AbortSignal, over: AbortSignal): Promise<void> {
     signal.addEventListener("abort", done);
     over.addEventListener("abort", done);
   });
-}
-
-interface Waking {
-  waitWakeup(queues: readonly string[], timeoutMs: number): Promise<string | null>;
-}
-function waking(store: PgStore): Waking | undefined {
-  const some = store as Partial<Waking> & { notifying?: unknown };
-  return some.notifying ? (store as unknown as Waking) : undefined;
 }

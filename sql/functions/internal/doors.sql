@@ -34,7 +34,7 @@ as $$
       ('operator', 'list_schedules'),
       ('reader_payload', 'list_schedules quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
-      ('reader_payload', 'get_archived_job'),
+      ('reader_payload', 'get_archived_job list_schedules_with_payload'),
       ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
       ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run'),
       ('worker', 'backend_upsert_run'),

@@ -34,6 +34,7 @@ export const dutiesCommand: Command = {
     });
     const store = await PgStore.connect(connection(values.url, context.env).connectionString, {
       schema: values.schema ?? context.env["HEADRACE_SCHEMA"] ?? "headrace",
+      listen: false,
       maxSize: 1,
     });
     const holder = `duties:${hostname()}:${process.pid}`;

@@ -62,6 +62,7 @@ export const workCommand: Command = {
     const tasks = await loadTasks(values.tasks);
     const store = await PgStore.connect(connection(values.url, context.env).connectionString, {
       schema: values.schema ?? context.env["HEADRACE_SCHEMA"] ?? "headrace",
+      listen: values.listen,
       maxSize: count("--pool", values.pool) ?? 10,
     });
     try {
