@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:72ff0dd6a193edbaa3d9c1c41874d13c6cc411fc
+--! Hash: sha1:cbc055c30fcc112ac5cb51d56505bd280799d11f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3276,6 +3276,10 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -3287,10 +3291,12 @@ begin
   end if;
   with victim as (
     select j.key, j.lease_no, l.worker, j.claimed_at_ms
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
+    from :SCHEMA.job j
+    join :SCHEMA.lease l on l.lease_no = j.lease_no
+    where j.state = 'running' and j.key = any (array(
+      select k.key from :SCHEMA.lease o cross join lateral unnest(o.keys) k(key)
+      where o.queue = displace_jobs.queue and o.partition_key = displace_jobs.partition_key))
+      and l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
     order by j.claimed_at_ms, j.key
     limit displace_jobs.most
     for update of j skip locked
@@ -3478,15 +3484,19 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_bad bigint[];
 begin
   v_bad := array(
-    select c.key
-    from unnest(verdict.admitted) c
-    join :SCHEMA.job j on j.key = c.key
-    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)));
+    select j.key
+    from :SCHEMA.job j
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))
+    where j.key = any (array(select c.key from unnest(verdict.admitted) c)));
   if v_bad = '{}' then
     return verdict;
   end if;
@@ -4285,8 +4295,9 @@ begin
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
     and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all)
-      or s.state = 'completed' and exists (
-        select from :SCHEMA.job j where j.key = s.key and j.backoff_base_ms is not null))
+      or s.state = 'completed' and (
+        -- Not exists (): the planner would read the whole table once to answer it.
+        select j.backoff_base_ms is not null from :SCHEMA.job j where j.key = s.key))
     and s.queue <> all (v_none) and s.key <> all (v_closed);
   perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
 end;
@@ -6046,6 +6057,9 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set lock_timeout = '2s'
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -6146,6 +6160,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -6157,18 +6173,17 @@ begin
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(j.key, j.fence, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job', null)
         as :SCHEMA.run_end)
-      from unnest(keys) k(key)
-      join :SCHEMA.job j on j.key = k.key and j.state = 'running'
-      join :SCHEMA.lease l on l.lease_no = j.lease_no), v_now);
+      from :SCHEMA.job j
+      join :SCHEMA.lease l on l.lease_no = j.lease_no
+      where j.key = any (lose_leases.keys) and j.state = 'running'), v_now);
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
-    'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
-  from unnest(keys) k(key)
-  join :SCHEMA.job j on j.key = k.key and j.state = 'running'
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence,
+    l.worker, j.claimed_at_ms, v_now, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
+  from :SCHEMA.job j
   join :SCHEMA.lease l on l.lease_no = j.lease_no
-  where j.key <> all (v_closed)
+  where j.key = any (lose_leases.keys) and j.state = 'running' and j.key <> all (v_closed)
     and not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
   set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
@@ -6176,7 +6191,7 @@ begin
     case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
     || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
       substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
-  where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
+  where x.key = any (lose_leases.keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
     update :SCHEMA.job j
@@ -6188,7 +6203,7 @@ begin
       quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
         coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    where j.key = any (keys) and j.state = 'running'
+    where j.key = any (lose_leases.keys) and j.state = 'running'
     returning j.*
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;
@@ -6346,6 +6361,8 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -6363,11 +6380,12 @@ begin
     limit max_rows
     for update skip locked);
   v_keys := array(
-    select j.key
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.lease_no = any (v_leases) and j.key <> all (v_shelved)
+    select distinct k.key from :SCHEMA.lease l cross join lateral unnest(l.keys) k(key)
+    where l.lease_no = any (v_leases) and k.key <> all (v_shelved));
+  -- By key, not joined: a plan made while the table was small would read all of it when it is large.
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.key = any (v_keys) and j.state = 'running' and j.lease_no = any (v_leases)
     order by j.key
     limit max_rows
     for update of j skip locked);
@@ -6388,7 +6406,8 @@ begin
   delete from :SCHEMA.lease l
   where l.lease_no = any (v_leases)
     and not exists (
-      select from unnest(l.keys) k(key) join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no);
+      select from unnest(l.keys) k(key)
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
 end;
 $$;
 comment on function :SCHEMA.reclaim_expired is
@@ -7134,6 +7153,10 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -10637,6 +10660,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
