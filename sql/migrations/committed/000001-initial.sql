@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:918d514b289822c533c80283196c0657e9f6dc2c
+--! Hash: sha1:cbc055c30fcc112ac5cb51d56505bd280799d11f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -9712,10 +9712,9 @@ as $$
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
       ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
-      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedule_events'),
-      ('reader', 'next_tick duty_names jobs queues workers schedules'),
-      ('operator', 'list_schedules'),
-      ('reader_payload', 'list_schedules quarantine_sample'),
+      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedules'),
+      ('reader', 'list_schedule_events next_tick duty_names jobs queues workers schedules'),
+      ('reader_payload', 'quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
       ('reader_payload', 'get_archived_job list_schedules_with_payload'),
       ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
@@ -10099,7 +10098,8 @@ begin
           'YYYYMM'))
     limit 1;
   return query
-    select 'an open run has its job running', coalesce(a.run_id, a.no::text), 'job ' || a.job_id || ', fence ' || a.fence
+    select 'an open run has its job running', coalesce(a.run_id, a.no::text),
+      'job ' || a.job_id || ', fence ' || a.fence
     from :SCHEMA.attempt a
     where a.finished_at_ms is null and a.fence is not null
       and not exists (
