@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:cbc055c30fcc112ac5cb51d56505bd280799d11f
+--! Hash: sha1:856b9654f7e949bdbce18a3b45d08b82ee7234ad
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1494,6 +1494,7 @@ revoke all on function :SCHEMA.failed_retention_ms from public;
 create or replace function :SCHEMA.guard_transition()
 returns trigger
 language plpgsql
+volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
