@@ -22,7 +22,7 @@ begin
         as :SCHEMA.run_end)
       from :SCHEMA.job j
       join :SCHEMA.lease l on l.lease_no = j.lease_no
-      where j.key = any (keys) and j.state = 'running'), v_now);
+      where j.key = any (lose_leases.keys) and j.state = 'running'), v_now);
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
@@ -30,7 +30,7 @@ begin
     l.worker, j.claimed_at_ms, v_now, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from :SCHEMA.job j
   join :SCHEMA.lease l on l.lease_no = j.lease_no
-  where j.key = any (keys) and j.state = 'running' and j.key <> all (v_closed)
+  where j.key = any (lose_leases.keys) and j.state = 'running' and j.key <> all (v_closed)
     and not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
   set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
@@ -38,7 +38,7 @@ begin
     case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
     || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
       substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
-  where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
+  where x.key = any (lose_leases.keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
     update :SCHEMA.job j
@@ -50,7 +50,7 @@ begin
       quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
         coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    where j.key = any (keys) and j.state = 'running'
+    where j.key = any (lose_leases.keys) and j.state = 'running'
     returning j.*
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;

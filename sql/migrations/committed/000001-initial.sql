@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:d69c17c265cbe86d4ffe71f5e159072f61e1f142
+--! Hash: sha1:cbc055c30fcc112ac5cb51d56505bd280799d11f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -6175,7 +6175,7 @@ begin
         as :SCHEMA.run_end)
       from :SCHEMA.job j
       join :SCHEMA.lease l on l.lease_no = j.lease_no
-      where j.key = any (keys) and j.state = 'running'), v_now);
+      where j.key = any (lose_leases.keys) and j.state = 'running'), v_now);
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
@@ -6183,7 +6183,7 @@ begin
     l.worker, j.claimed_at_ms, v_now, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
   from :SCHEMA.job j
   join :SCHEMA.lease l on l.lease_no = j.lease_no
-  where j.key = any (keys) and j.state = 'running' and j.key <> all (v_closed)
+  where j.key = any (lose_leases.keys) and j.state = 'running' and j.key <> all (v_closed)
     and not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
   set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
@@ -6191,7 +6191,7 @@ begin
     case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
     || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
       substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
-  where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
+  where x.key = any (lose_leases.keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
     update :SCHEMA.job j
@@ -6203,7 +6203,7 @@ begin
       quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
         coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    where j.key = any (keys) and j.state = 'running'
+    where j.key = any (lose_leases.keys) and j.state = 'running'
     returning j.*
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;
@@ -9712,10 +9712,9 @@ as $$
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
       ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
-      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedule_events'),
-      ('reader', 'next_tick duty_names jobs queues workers schedules'),
-      ('operator', 'list_schedules'),
-      ('reader_payload', 'list_schedules quarantine_sample'),
+      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedules'),
+      ('reader', 'list_schedule_events next_tick duty_names jobs queues workers schedules'),
+      ('reader_payload', 'quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
       ('reader_payload', 'get_archived_job list_schedules_with_payload'),
       ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
@@ -10099,7 +10098,8 @@ begin
           'YYYYMM'))
     limit 1;
   return query
-    select 'an open run has its job running', coalesce(a.run_id, a.no::text), 'job ' || a.job_id || ', fence ' || a.fence
+    select 'an open run has its job running', coalesce(a.run_id, a.no::text),
+      'job ' || a.job_id || ', fence ' || a.fence
     from :SCHEMA.attempt a
     where a.finished_at_ms is null and a.fence is not null
       and not exists (

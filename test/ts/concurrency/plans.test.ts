@@ -33,8 +33,12 @@ async function sequentialScans(): Promise<number> {
   return Number(rows[0]?.n);
 }
 
-/** Jobs by the thousand, past the functions: what a restore or an import leaves behind. */
+/**
+ * Jobs by the thousand, past the functions: what a restore or an import leaves behind. On the client that counts its scans:
+ * others report theirs later.
+ */
 async function load(count: number): Promise<void> {
+  const query = (text: string, values: unknown[] = []): Promise<unknown> => client.query(sql(text), values);
   await query("select :SCHEMA.set_transition_guard(false)");
   await query(
     `insert into :SCHEMA.job (state, queue, partition_key, enqueued_at_ms, scheduled_at_ms, kind, payload, finalized_at_ms,
