@@ -1,5 +1,6 @@
 export * from "./migrate/index.js";
 export * from "./store/index.js";
+export * from "./client/index.js";
 export * from "./worker/index.js";
 export {
   task,
@@ -14,4 +15,3 @@ export { jsonCodec, type Codec } from "./tasks/codec.js";
 export { ValidationError, type StandardSchema } from "./tasks/standard-schema.js";
 export { milliseconds, type Duration } from "./duration.js";
 export * from "./backend/index.js";
-export * from "./client/index.js";

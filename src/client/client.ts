@@ -1,174 +1,151 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { milliseconds, optionalMilliseconds, type Duration } from "../duration.js";
-import { StoreError, type Enqueued, type Job, type PgStore, type Tx } from "../store/index.js";
-import { jsonCodec } from "../tasks/codec.js";
+import { milliseconds, type Duration } from "../duration.js";
+import { StoreError, type Enqueued, type Job, type JobState, type PgStore } from "../store/index.js";
 import { encodePayload, TaskRegistry } from "../tasks/registry.js";
-import type { InputOf } from "../tasks/task.js";
+import type { InputOf, TaskMap } from "../tasks/task.js";
+import { jobOptions, type CallOptions, type EnqueueOptions } from "./options.js";
 
-/** Everything about a job but its kind and payload. Durations are milliseconds or texts such as "5m". */
-export interface EnqueueOptions extends Omit<
-  Job,
-  | "kind"
-  | "payload"
-  | "schemaVersion"
-  | "delayMs"
-  | "timeoutMs"
-  | "retentionMs"
-  | "uniqueWindowMs"
-  | "uniqueDebounceMs"
-> {
-  /** Run it so much later. */
-  readonly delay?: Duration;
-  /** For one attempt. */
-  readonly timeout?: Duration;
-  /** How long it is kept when it has ended well. @defaultValue 0: deleted at once */
-  readonly retention?: Duration;
-  readonly uniqueWindow?: Duration;
-  readonly uniqueDebounce?: Duration;
+/** Kinds that may be enqueued: those of the task map, or any where there is none. */
+export type KindOf<Tasks> = Extract<keyof Tasks, string>;
+
+/** One job of a batch. */
+export interface ClientJob<Tasks, Kind extends KindOf<Tasks> = KindOf<Tasks>> {
+  readonly kind: Kind;
+  readonly payload?: InputOf<Tasks[Kind]>;
+  readonly options?: EnqueueOptions;
 }
 
-/** Code around every call to the store that enqueues; it may change the batch, and calls `next` to go on. */
+/** Sees each batch on its way to the store; the first is outermost. */
 export type ClientMiddleware = (
   batch: readonly Job[],
   next: (batch: readonly Job[]) => Promise<Enqueued[]>,
 ) => Promise<Enqueued[]>;
 
 export interface ClientOptions<Tasks extends object> {
-  /** Shared with the worker: schemas, versions and codecs are used for what is enqueued. */
+  /** The application's tasks: types the payloads, and checks and encodes them as the tasks say. */
   readonly tasks?: Tasks;
-  /** Go with every job; a job's own win. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** The first is outermost. */
+  /** For every job that does not say otherwise. */
+  readonly defaults?: EnqueueOptions;
   readonly middleware?: readonly ClientMiddleware[];
 }
 
-export interface WaitOptions extends EnqueueOptions {
-  /** How long to wait for the end. @defaultValue "30s" */
-  readonly wait?: Duration;
-  /** Aborts the waiting; the job goes on. */
+export interface WaitOptions {
+  /** @defaultValue "30s" */
+  readonly timeout?: Duration;
   readonly signal?: AbortSignal;
 }
 
-/** The job that was waited for has ended, but not well. */
-export class JobFailedError extends Error {
-  override readonly name = "JobFailedError";
-  constructor(
-    readonly jobId: string,
-    readonly state: string,
-    readonly reason: string | undefined,
-  ) {
-    super(`job ${jobId} has ended as ${state}${reason === undefined ? "" : `: ${reason}`}`);
-  }
+/** What became of a job that was waited for. */
+export interface WaitedFor<Result> {
+  readonly id: string;
+  readonly state: JobState;
+  /** What the handler returned, of a completed job that left something. */
+  readonly result: Result | undefined;
 }
 
+const ended = new Set<JobState>(["completed", "archived", "cancelled", "quarantined", "undecodable"]);
+
 /**
- * Enqueues jobs.
+ * For producers: enqueues jobs by kind.
  *
  * @typeParam Tasks the kinds, each with its task, its handler, or just the type of its payload. Without it any kind and
  * payload will do.
  */
 export class Client<Tasks extends object = Record<string, unknown>> {
-  readonly #store: PgStore;
-  readonly #options: ClientOptions<Tasks>;
+  readonly store: PgStore;
   readonly #registry: TaskRegistry;
-  readonly #tx: Tx | undefined;
+  readonly #defaults: EnqueueOptions;
+  readonly #send: (batch: readonly Job[], call: CallOptions) => Promise<Enqueued[]>;
 
-  constructor(store: PgStore, options: ClientOptions<Tasks> = {}, tx?: Tx) {
-    this.#store = store;
-    this.#options = options;
-    this.#registry = new TaskRegistry(options.tasks ?? {});
-    this.#tx = tx;
-  }
-
-  /** The same client in a transaction of yours: the jobs are there when it commits, and only then. */
-  within(tx: Tx): Client<Tasks> {
-    return new Client(this.#store, this.#options, tx);
-  }
-
-  /** @throws StoreError `duplicate` and the like; ValidationError where the task's schema refuses the payload. */
-  async enqueue<Kind extends keyof Tasks & string>(
-    kind: Kind,
-    payload: InputOf<Tasks[Kind]>,
-    options: EnqueueOptions = {},
-  ): Promise<Enqueued> {
-    const [placed] = await this.#send([await this.#job(kind, payload, options)]);
-    if (!placed) throw new StoreError("backend", "the store has not said what became of the job");
-    return placed;
-  }
-
-  /** All or nothing; answers in order. */
-  async enqueueMany<Kind extends keyof Tasks & string>(
-    batch: readonly { kind: Kind; payload: InputOf<Tasks[Kind]>; options?: EnqueueOptions }[],
-  ): Promise<Enqueued[]> {
-    return this.#send(
-      await Promise.all(batch.map(({ kind, payload, options = {} }) => this.#job(kind, payload, options))),
-    );
+  constructor(store: PgStore, options: ClientOptions<Tasks> = {}) {
+    const { tasks, defaults = {}, middleware = [] } = options;
+    this.store = store;
+    this.#registry = new TaskRegistry((tasks ?? {}) as TaskMap);
+    this.#defaults = defaults;
+    this.#send = (batch, { tx }) => {
+      const last = (jobs: readonly Job[]): Promise<Enqueued[]> =>
+        tx === undefined ? store.enqueue(jobs) : store.enqueueOn(tx, jobs);
+      const chain = middleware.reduceRight<(jobs: readonly Job[]) => Promise<Enqueued[]>>(
+        (next, around) => (jobs) => around(jobs, next),
+        last,
+      );
+      return chain(batch);
+    };
   }
 
   /**
-   * Enqueues and waits for the result. The job is kept for a minute unless `retention` says otherwise; not in a
-   * transaction, where nobody could run it.
+   * Enqueues one job.
    *
-   * @throws JobFailedError where it ends badly; the signal's reason, or a TimeoutError, where that comes first.
+   * @throws StoreError `duplicate` (a unique key is taken), `id_conflict`, `quarantined`, `backpressure`, `invalid`,
+   * `unavailable`. ValidationError where the task's schema refuses the payload. RangeError for a duration that is none.
    */
-  async enqueueAndWait<Kind extends keyof Tasks & string>(
+  async enqueue<Kind extends KindOf<Tasks>>(
     kind: Kind,
-    payload: InputOf<Tasks[Kind]>,
-    options: WaitOptions = {},
-  ): Promise<unknown> {
-    if (this.#tx) throw new TypeError("a job can't be waited for in the transaction that enqueues it");
-    const { wait = "30s", signal, ...rest } = options;
-    const { id } = await this.enqueue(kind, payload, { retention: "1m", ...rest });
-    const over = AbortSignal.any([
-      AbortSignal.timeout(milliseconds(wait, "wait")),
-      ...(signal ? [signal] : []),
-    ]);
-    for (let delay = 10; ; delay = Math.min(delay * 1.5, 500)) {
-      over.throwIfAborted();
-      const job = await this.#store.getJob(id);
-      if (job?.state === "completed") {
-        const result = await this.#store.getJobResult(id);
-        const codec = this.#registry.find(kind)?.codec ?? jsonCodec;
-        return result ? codec.decode(result.bytes) : undefined;
+    payload?: InputOf<Tasks[Kind]>,
+    options: EnqueueOptions & CallOptions = {},
+  ): Promise<Enqueued> {
+    const { tx, signal, ...rest } = options;
+    const job = payload === undefined ? { kind, options: rest } : { kind, payload, options: rest };
+    const [enqueued] = await this.enqueueMany([job], definedOnly({ tx, signal }));
+    return enqueued!;
+  }
+
+  /** Enqueues a batch, all or nothing; answers in its order. Throws as `enqueue`. */
+  async enqueueMany(batch: readonly ClientJob<Tasks>[], call: CallOptions = {}): Promise<Enqueued[]> {
+    const jobs = await Promise.all(batch.map((job) => this.#job(job)));
+    call.signal?.throwIfAborted();
+    return this.#send(jobs, call);
+  }
+
+  /**
+   * Enqueues a job and waits until it has ended. It is kept for at least as long as is waited, so that its end can be
+   * seen.
+   *
+   * @throws as `enqueue`; StoreError `not_found` where the job has not ended in time or is gone; the signal's reason.
+   */
+  async enqueueAndWait<Kind extends KindOf<Tasks>, Result = unknown>(
+    kind: Kind,
+    payload?: InputOf<Tasks[Kind]>,
+    options: EnqueueOptions & WaitOptions = {},
+  ): Promise<WaitedFor<Result>> {
+    const { timeout = "30s", signal, ...rest } = options;
+    const waitMs = milliseconds(timeout, "timeout");
+    const retention = Math.max(waitMs + 60_000, milliseconds(rest.retention ?? 0, "retention"));
+    const { id } = await this.enqueue(kind, payload, { ...rest, retention, ...definedOnly({ signal }) });
+    const began = performance.now();
+    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 250)) {
+      const job = await this.store.getJob(id);
+      if (job && ended.has(job.state))
+        return { id, state: job.state, result: await this.#result<Result>(kind, id, job.state) };
+      if (!job || performance.now() - began > waitMs) {
+        const what = job ? `has not ended after ${waitMs} ms, it is ${job.state}` : "is gone";
+        throw new StoreError("not_found", `the job ${id} ${what}`, { fields: { what: "end of job", id } });
       }
-      if (!job || ["archived", "cancelled", "quarantined", "undecodable"].includes(job.state)) {
-        const [last] = job ? await this.#store.listAttempts(id, 1) : [];
-        throw new JobFailedError(id, job?.state ?? "deleted", last?.error ?? undefined);
-      }
-      await sleep(delay, undefined, { signal: over }).catch(() => over.throwIfAborted());
+      await sleep(pauseMs, undefined, definedOnly({ signal }));
     }
   }
 
-  async #job(kind: string, payload: unknown, options: EnqueueOptions): Promise<Job> {
-    const { delay, timeout, retention, uniqueWindow, uniqueDebounce, ...rest } = options;
+  async #result<Result>(kind: string, id: string, state: JobState): Promise<Result | undefined> {
+    if (state !== "completed") return undefined;
+    const stored = await this.store.getJobResult(id);
+    const codec = this.#registry.find(kind)?.codec;
+    if (!stored) return undefined;
+    return (
+      codec ? codec.decode(stored.bytes) : JSON.parse(Buffer.from(stored.bytes).toString("utf8"))
+    ) as Result;
+  }
+
+  async #job({ kind, payload, options = {} }: ClientJob<Tasks>): Promise<Job> {
     const task = this.#registry.find(kind);
-    const headers = { ...this.#options.headers, ...options.headers };
-    const durations = {
-      delayMs: optionalMilliseconds(delay, "delay"),
-      timeoutMs: optionalMilliseconds(timeout, "timeout"),
-      retentionMs: optionalMilliseconds(retention, "retention"),
-      uniqueWindowMs: optionalMilliseconds(uniqueWindow, "uniqueWindow"),
-      uniqueDebounceMs: optionalMilliseconds(uniqueDebounce, "uniqueDebounce"),
-    };
-    const given = Object.entries(durations).filter(([, value]) => value !== undefined);
-    return {
-      ...rest,
-      ...(Object.fromEntries(given) as Partial<Job>),
-      ...(Object.keys(headers).length > 0 && { headers }),
-      ...(task && task.version > 1 && { schemaVersion: task.version }),
-      kind,
-      payload: await encodePayload(kind, task, payload),
-    };
+    const job: Job = { ...jobOptions({ ...this.#defaults, ...options }), kind };
+    if (payload === undefined) return job;
+    const encoded = task ? await encodePayload(kind, task, payload) : payload;
+    return { ...job, payload: encoded, ...(task ? { schemaVersion: task.version } : {}) };
   }
+}
 
-  #send(batch: readonly Job[]): Promise<Enqueued[]> {
-    const tx = this.#tx;
-    let next = (jobs: readonly Job[]): Promise<Enqueued[]> =>
-      tx ? this.#store.enqueueTx(tx, jobs) : this.#store.enqueue(jobs);
-    for (const around of [...(this.#options.middleware ?? [])].reverse()) {
-      const inner = next;
-      next = (jobs) => around(jobs, inner);
-    }
-    return next(batch);
-  }
+function definedOnly<T extends object>(options: T): { [Key in keyof T]?: NonNullable<T[Key]> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof T]?: NonNullable<T[Key]>;
+  };
 }

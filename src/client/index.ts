@@ -1,8 +1,10 @@
 export {
   Client,
-  JobFailedError,
   type ClientMiddleware,
   type ClientOptions,
-  type EnqueueOptions,
+  type KindOf,
+  type ClientJob,
+  type WaitedFor,
   type WaitOptions,
 } from "./client.js";
+export type { CallOptions as ClientCallOptions, EnqueueOptions } from "./options.js";

@@ -109,7 +109,7 @@ export function filterJson(filter: JobFilter): string {
         .filter(([, value]) => value !== undefined)
         .map(([name, value]) => {
           for (const text of Array.isArray(value) ? (value as unknown[]) : [value]) {
-            if (typeof text === "string") checkText(name, text);
+            if (typeof text === "string") checkText(names[name] ?? name, text);
           }
           // SQL refuses what it does not know, by name.
           return [names[name] ?? name, value];

@@ -36,35 +36,31 @@ const fields: Readonly<
 };
 
 const maxJobs = 10_000;
-const maxBytes = 64 * 1024 * 1024;
+const maxPayloadBytes = 1024 * 1024;
+/** Of all payloads of a batch together. */
+const maxBatchBytes = 64 * 1024 * 1024;
 
 /** A batch in the JSON of `enqueue_many`. @throws StoreError `invalid` for what can't be written. */
 export function batchJson(batch: readonly Job[]): string {
   if (!Array.isArray(batch)) throw invalid("jobs", "must be a list of jobs", `1..${maxJobs} jobs`);
   if (batch.length > maxJobs) throw invalid("jobs", `are too many: ${batch.length}`, `1..${maxJobs} jobs`);
-  const texts: string[] = [];
-  let length = 0;
-  for (const job of batch as readonly Job[]) {
-    const text = jobJson(job);
-    // Base64 and escapes only make it longer, so no batch within the limit is refused here before SQL looks at it.
-    length += text.length;
-    if (length > maxBytes * 2) throw invalid("jobs", "are too long", `at most ${maxBytes} bytes`);
-    texts.push(text);
-  }
+  // Sizes are checked here too: what SQL would refuse for its size alone need not travel there.
+  const size = { bytes: 0 };
+  const texts = batch.map((job: Job) => jobJson(job, size));
   return `[${texts.join(",")}]`;
 }
 
-function jobJson(job: Job): string {
+function jobJson(job: Job, size: { bytes: number }): string {
   if (job === null || typeof job !== "object") throw invalid("jobs", "must be a list of jobs", "objects");
   const parts: string[] = [];
   for (const [name, value] of Object.entries(job) as [keyof Job, unknown][]) {
     if (value === undefined || value === null) continue;
-    if (name === "payload") parts.push(payloadJson(value));
+    if (name === "payload") parts.push(payloadJson(value, size));
     else if (name === "uniqueKey") parts.push(uniqueKeyJson(value));
     else if (name === "headers") parts.push(headersJson(value));
     else {
       const [column, check] = fields[name] ?? unknownField(name);
-      check(name, value);
+      check(column, value);
       parts.push(`"${column}":${JSON.stringify(value)}`);
     }
   }
@@ -72,9 +68,13 @@ function jobJson(job: Job): string {
   return `{${parts.join(",")}}`;
 }
 
-function payloadJson(payload: unknown): string {
-  if (payload instanceof Uint8Array) return `"payload_base64":"${base64(payload)}"`;
+function payloadJson(payload: unknown, size: { bytes: number }): string {
+  if (payload instanceof Uint8Array) {
+    count(payload.byteLength, size);
+    return `"payload_base64":"${base64(payload)}"`;
+  }
   const text = payloadText(payload);
+  count(Buffer.byteLength(text, "utf8"), size);
   // Two things that JSON can say and PostgreSQL's JSON can't: they travel as bytes, and arrive as they are.
   if (/\\u(?:0000|d[89a-f])/i.test(text)) return `"payload_base64":"${base64(Buffer.from(text, "utf8"))}"`;
   return `"payload":${text}`;
@@ -103,9 +103,19 @@ function payloadText(payload: unknown): string {
   return text;
 }
 
+function count(bytes: number, size: { bytes: number }): void {
+  if (bytes > maxPayloadBytes) {
+    throw invalid("payload", `is too long: ${bytes} bytes`, `at most ${maxPayloadBytes} bytes`);
+  }
+  size.bytes += bytes;
+  if (size.bytes > maxBatchBytes) {
+    throw invalid("jobs", "carry too much payload", `at most ${maxBatchBytes} bytes`);
+  }
+}
+
 function uniqueKeyJson(key: unknown): string {
   if (key instanceof Uint8Array) return `"unique_key_base64":"${base64(key)}"`;
-  checkText("uniqueKey", key);
+  checkText("unique_key", key);
   return `"unique_key":${JSON.stringify(key)}`;
 }
 

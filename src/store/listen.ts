@@ -27,9 +27,11 @@ export abstract class ListenRoom extends StoreCore {
     if (ears.has(this)) throw invalid("listen", "is set already", "one listening connection a store");
     const config = typeof connection === "string" ? { connectionString: connection } : connection;
     const wakeups = new Wakeups();
+    let known: string | undefined;
     const listener = new Listener(
       { fallback_application_name: "headrace listen", ...config },
-      () => this.value<string>("channel"),
+      // It never changes; asking again would cost a second connection attempt in an outage.
+      async () => (known ??= await this.value<string>("channel")),
       (queue) => wakeups.wake(queue),
       timing,
     );

@@ -51,7 +51,7 @@ export abstract class ScheduleRoom extends Caller {
 
   /** All schedules in order of id, at most 10,000. Payload and headers only with `includePayload`. */
   async listSchedules(includePayload = false): Promise<ScheduleSummary[]> {
-    return this.call("list_schedules", { include_payload: includePayload });
+    return this.call(includePayload ? "list_schedules_with_payload" : "list_schedules");
   }
 
   /** Schedules whose tick has come, the longest due first. For schedulers of one's own: `tickSchedules` does it all. */

@@ -18,6 +18,9 @@ import type {
 const maxErrorCharacters = 8192;
 const maxLogEntries = 100;
 const maxLogCharacters = 4096;
+/** What fits into a text here and a message there. */
+const maxAcksCharacters = 256 * 1024 * 1024;
+const maxResultBytes = 32 * 1024 * 1024;
 
 /** What the holder of a lease may do. Each throws `lease_rejected` where the lease or the fence no longer holds the job. */
 export abstract class SettleRoom extends Caller {
@@ -58,9 +61,13 @@ export abstract class SettleRoom extends Caller {
    */
   async ackMany(acks: readonly Ack[]): Promise<AckResult[]> {
     if (acks.length === 0) return [];
+    const texts = acks.map(ackJson);
+    if (texts.reduce((sum, text) => sum + text.length, 0) > maxAcksCharacters) {
+      throw invalid("acks", "are too long together", `at most ${maxAcksCharacters} characters`);
+    }
     const rows = await this.call<AckResult>(
       "ack_many",
-      { acks: new Json(`[${acks.map(ackJson).join(",")}]`) },
+      { acks: new Json(`[${texts.join(",")}]`) },
       { hot: true },
     );
     return rows.map(({ jobId, rejected, state }) => ({ jobId, rejected, state }));
@@ -153,8 +160,8 @@ function holder({ jobId, leaseId, fence }: LeaseRef): { job_id: string; lease_id
 }
 
 function holderJson({ jobId, leaseId, fence }: LeaseRef): string {
-  checkText("jobId", jobId);
-  checkText("leaseId", leaseId);
+  checkText("job_id", jobId);
+  checkText("lease_id", leaseId);
   // As text: a fence may exceed what a JSON number keeps.
   return JSON.stringify({ job_id: jobId, lease_id: leaseId, fence: String(fence) });
 }
@@ -199,7 +206,12 @@ function ackJson(ack: Ack): string {
     checkWhole(name, value);
     parts.push(`"${name}":${value}`);
   }
-  if (result !== undefined) parts.push(`"result_base64":"${Buffer.from(result).toString("base64")}"`);
+  if (result !== undefined) {
+    if (result.byteLength > maxResultBytes) {
+      throw invalid("result", `is too long: ${result.byteLength} bytes`, `at most ${maxResultBytes} bytes`);
+    }
+    parts.push(`"result_base64":"${Buffer.from(result).toString("base64")}"`);
+  }
   return `{${parts.join(",")}}`;
 }
 

@@ -17,7 +17,8 @@ export function checkText(field: string, value: unknown): void {
  * For what happened to somebody: errors and logs must never fail to be written.
  */
 export function visibleText(value: string, maxCharacters: number): string {
-  return value.slice(0, maxCharacters).toWellFormed().replaceAll("\0", "\ufffd");
+  // Whoever comes without types may bring an Error.
+  return String(value).slice(0, maxCharacters).toWellFormed().replaceAll("\0", "\ufffd");
 }
 
 /** JSON text with every U+0000 and every half of a surrogate pair in it replaced by U+FFFD. */

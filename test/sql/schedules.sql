@@ -92,8 +92,10 @@ begin
   perform pg_temp.set_clock('2026-12-01 07:30Z');
   assert :SCHEMA.tick_schedules() = 0;
   assert (select count(*) from :SCHEMA.due_schedules()) = 0;
+  assert (select d.error is null from :SCHEMA.run_duties('h', array['tick_schedules']) d);
   perform :SCHEMA.upsert_schedule('a', '* * * * *', 'report', paused => false);
   perform :SCHEMA.set_schedule_paused('b', false);
+  assert not exists (select from :SCHEMA.verify_invariants());
   assert :SCHEMA.tick_schedules() = 2;
   -- A pause is a gap like any other.
   assert pg_temp.ticks('a') = array['01 07:30:00'] and pg_temp.ticks('b') = array['01 07:30:00'];
@@ -401,6 +403,10 @@ begin
   perform pg_temp.set_clock('2026-12-01 07:00:01Z');
   assert :SCHEMA.tick_schedules(2) + :SCHEMA.tick_schedules(2) + :SCHEMA.tick_schedules(2) = 1;
   assert pg_temp.ticks('free') = array['01 07:00:00'];
+  -- Who is tried again stands behind those that have been due since before that.
+  update :SCHEMA.schedule set retry_at_ms = pg_temp.ms('2026-12-01 07:01:05Z') where id <> 'free';
+  perform pg_temp.set_clock('2026-12-01 07:01:10Z');
+  assert :SCHEMA.tick_schedules(1) = 1 and cardinality(pg_temp.ticks('free')) = 2;
 end $$;
 
 -- test: advance_schedule is a compare-and-set and claims no enqueue
@@ -443,7 +449,7 @@ begin
   perform :SCHEMA.upsert_schedule('a', '@hourly', 'k');
   assert (select array_agg(s.id) from :SCHEMA.list_schedules() s) = array['a', 'b'];
   assert (select bool_and(s.payload is null and s.headers is null) from :SCHEMA.list_schedules() s);
-  assert (select count(s.payload) = 2 and count(s.headers) = 1 from :SCHEMA.list_schedules(true) s);
+  assert (select count(s.payload) = 2 and count(s.headers) = 1 from :SCHEMA.list_schedules_with_payload() s);
 end $$;
 
 -- test: an event history keeps the newest 100 and outlives the schedule

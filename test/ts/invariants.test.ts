@@ -43,6 +43,7 @@ invariants.before(async () => {
   await enqueue(database, { queue: "run" });
   const { id, lease_id, fence } = await admitOne(database, { queue: "run" });
   await query("select :SCHEMA.checkpoint($1, $2, $3, '{}')", [id, lease_id, fence]);
+  await query("select :SCHEMA.upsert_schedule('daily', '@daily', 'k')");
   await query("select :SCHEMA.roll_up_tallies(10000)");
 });
 
@@ -81,6 +82,15 @@ for (const [expected, ...damage] of [
   ],
   ["a finished job has an end", "update :SCHEMA.job set evict_at_ms = null where state = 'cancelled'"],
   ["what a job left belongs to a job", "insert into :SCHEMA.job_extra (key) values (9000000000000)"],
+  [
+    "a schedule that is due is looked at",
+    "insert into :SCHEMA.duty (name, holder, expires_at_ms, ran_at_ms) values ('tick_schedules', 'h', 1, :SCHEMA.now_ms())",
+    "update :SCHEMA.schedule set next_run_ms = 1000",
+  ],
+  [
+    "a schedule that failed is tried again soon",
+    "update :SCHEMA.schedule set retry_at_ms = :SCHEMA.now_ms() + 3600000",
+  ],
   ["no depth is negative", "insert into :SCHEMA.queue_depth (queue, depth) values ('gone', -1)"],
 ] as const) {
   invariants(`finds: ${expected} (${damage[0]?.slice(0, 50)})`, async () => {

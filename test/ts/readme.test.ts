@@ -1,95 +1,143 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+// timeout: 240 s
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { DatabaseError } from "pg";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import pg from "pg";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { root } from "../../scripts/lib/source.js";
-import { schemaName } from "../../src/migrate/schema-name.js";
 import { migrate } from "../../src/index.js";
 import { testDatabase } from "./support/database.js";
 
-const readme = suite("README");
-const text = await readFile(join(root, "README.md"), "utf8");
-const snippets = (language: string): string[] =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(([, body]) => body ?? "");
+/** Every snippet of the README and of the docs runs. A line `<!-- not run: why -->` above one excuses it. */
+const snippets = suite("snippets");
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const run = promisify(execFile);
 
-readme("the SQL runs as it says, and the refusal is a refusal", async () => {
-  const database = await testDatabase({ installed: false });
-  await migrate({ connectionString: database.url, schema: schemaName("headrace").name });
-  const [life] = snippets("sql");
-  assert.ok(life);
-  const statements = life.split(/;\n/).filter((statement) => /^\s*select/m.test(statement));
-  assert.is(statements.length, 5);
-  let rows: unknown[] = [];
-  for (const statement of statements) {
-    const expected = /ERROR (HR\d{3})/.exec(statement)?.[1];
-    const failure = await database.pool.query(statement).then(
-      (result) => void (rows = result.rows as unknown[]),
-      (error: unknown) => error as DatabaseError,
-    );
-    assert.is(failure?.code, expected, failure?.message);
+interface Snippet {
+  readonly page: string;
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+}
+
+async function read(page: string): Promise<Snippet[]> {
+  const lines = (await readFile(join(root, page), "utf8")).split("\n");
+  const found: Snippet[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const language = /^```(\w+)$/.exec(lines[at]!)?.[1];
+    if (!language) continue;
+    const end = lines.indexOf("```", at + 1);
+    const excused = lines.slice(Math.max(0, at - 2), at).some((line) => line.startsWith("<!-- not run:"));
+    if (!excused) found.push({ page, line: at + 1, language, text: lines.slice(at + 1, end).join("\n") });
+    at = end;
   }
-  assert.equal(rows, [{ state: "completed", attempt: 0, fence: "1" }]);
+  return found;
+}
 
-  if (spawnSync("psql", ["--version"]).error === undefined) {
-    await database.pool.query("select headrace.delete_job('welcome-ada')");
-    const { stdout, stderr } = spawnSync("psql", [database.url, "-X"], { input: life, encoding: "utf8" });
-    assert.match(stdout, /completed/);
-    assert.is(stderr.match(/ERROR/g)?.length, 1);
-  }
-  await database.close();
-});
+const docs = (await readdir(join(root, "docs"), { recursive: true }))
+  .filter((name) => name.endsWith(".md"))
+  .sort();
+/** Generated from the catalogue, and checked against it by a test of its own: signatures, nothing to run. */
+const pages = [
+  "README.md",
+  ...docs.map((name) => join("docs", name)).filter((page) => !page.endsWith("sql-api.md")),
+];
+const all = (await Promise.all(pages.map(read))).flat();
 
-readme("the TypeScript runs, and stops at SIGTERM", async () => {
-  const database = await testDatabase({ installed: false });
-  await migrate({ connectionString: database.url });
-  const [program] = snippets("ts");
-  assert.ok(program);
-  const folder = await mkdtemp(join(root, "test", "ts", "readme-"));
-  try {
-    const file = join(folder, "readme.ts");
-    await writeFile(file, program.replace('from "headrace"', 'from "../../../src/index.js"'));
-    const child = spawn(process.execPath, ["--import", "tsx", file], {
-      env: { ...process.env, DATABASE_URL: database.url },
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    let output = "";
-    child.stdout.on("data", (data: Buffer) => {
-      output += data.toString();
-      if (output.includes("welcome, ada@example.org")) child.kill("SIGTERM");
-    });
-    const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
-    child.on("exit", () => clearTimeout(timer));
-    // The snippet leaves the store open, so the process itself is ended here once its worker has stopped.
-    const ended = once(child, "exit");
-    for (let tries = 0; tries < 600 && !output.includes("welcome"); tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+async function psqlIsThere(): Promise<boolean> {
+  return run("psql", ["--version"]).then(
+    () => true,
+    () => false,
+  );
+}
+
+for (const page of pages) {
+  const sql = all.filter((snippet) => snippet.page === page && snippet.language === "sql");
+  if (sql.length === 0) continue;
+  snippets(`SQL of ${page}`, async () => {
+    const database = await testDatabase({ installed: false });
+    await migrate({ pool: database.pool, schema: "headrace" });
+    try {
+      const text = sql.map((snippet) => `-- ${page}:${snippet.line}\n${snippet.text}\n`).join("\n");
+      if (await psqlIsThere()) {
+        const folder = await mkdtemp(join(root, "test", ".snippets-"));
+        try {
+          const file = join(folder, "snippets.sql");
+          await writeFile(file, `\\set ON_ERROR_STOP 1\n${text}`);
+          await run("psql", ["--no-psqlrc", "-d", database.url, "-f", file]);
+        } finally {
+          await rm(folder, { recursive: true, force: true });
+        }
+      } else {
+        const client = new pg.Client({ connectionString: database.url });
+        await client.connect();
+        try {
+          await client.query(text);
+        } finally {
+          await client.end();
+        }
+      }
+      if (page === "README.md") {
+        const { rows } = await database.pool.query(
+          "select state::text, attempt from headrace.jobs where id = 'welcome-ada'",
+        );
+        assert.equal(rows, [{ state: "completed", attempt: 0 }]);
+      }
+    } finally {
+      await database.close();
     }
-    assert.match(output, /welcome, ada@example.org/);
-    for (let tries = 0; tries < 300; tries++) {
-      const rows = await database.pool.query("select from headrace.list_workers() where status = 'stopped'");
-      if (rows.rowCount === 1) break;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+  });
+}
+
+for (const snippet of all.filter(({ language }) => language === "ts")) {
+  snippets(`TypeScript of ${snippet.page}:${snippet.line}`, async () => {
+    const database = await testDatabase({ installed: false });
+    await migrate({ pool: database.pool, schema: "headrace" });
+    const folder = await mkdtemp(join(root, "test", "ts", ".snippets-"));
+    try {
+      const file = join(folder, "snippet.ts");
+      const source = snippet.text.replaceAll(/from "headrace(\/\w+)?"/g, (_, sub: string | undefined) =>
+        JSON.stringify(`../../../src${sub ?? ""}/index.js`).replace(/^/, "from "),
+      );
+      // A program that runs until it is told to stop is told so.
+      await writeFile(
+        file,
+        `${source}\nsetTimeout(() => process.kill(process.pid, "SIGTERM"), 2000).unref();\n`,
+      );
+      const { stdout } = await run(process.execPath, ["--import", "tsx", file], {
+        env: { ...process.env, DATABASE_URL: database.url },
+        timeout: 30_000,
+        killSignal: "SIGKILL",
+      }).catch((error: unknown) => {
+        const ended = error as { signal?: string; stdout?: string };
+        if (ended.signal === "SIGTERM") return { stdout: ended.stdout ?? "" };
+        throw error;
+      });
+      if (snippet.page === "README.md") assert.match(stdout, /sending to ada@example.org/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+      await database.close();
     }
-    const { rows } = await database.pool.query<{ status: string }>(
-      "select status from headrace.list_workers()",
-    );
-    assert.equal(rows, [{ status: "stopped" }]);
-    child.kill("SIGKILL");
-    await ended;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-  await database.close();
+  });
+}
+
+snippets("the two commands are what package.json has", async () => {
+  const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+  const commands = all.filter(({ page, language }) => page === "README.md" && language === "sh");
+  assert.is(commands[0]?.text, "npm ci && npm run demo\nnpm ci && npm test");
+  assert.ok(scripts["demo"] && scripts["test"]);
 });
 
-readme("every link leads somewhere", async () => {
-  for (const [, target] of text.matchAll(/\]\(([^)#]+)\)/g)) {
-    if (!target || target.startsWith("http")) continue;
-    assert.ok(await readFile(join(root, target)).catch(() => undefined), target);
-  }
+snippets("every link of the README leads somewhere", async () => {
+  const text = await readFile(join(root, "README.md"), "utf8");
+  const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, target]) => target!);
+  assert.ok(links.length > 5);
+  for (const target of links) assert.ok(existsSync(join(root, target)), target);
 });
 
-readme.run();
+snippets.run();

@@ -4,6 +4,10 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -15,10 +19,12 @@ begin
   end if;
   with victim as (
     select j.key, j.lease_no, l.worker, j.claimed_at_ms
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
+    from :SCHEMA.job j
+    join :SCHEMA.lease l on l.lease_no = j.lease_no
+    where j.state = 'running' and j.key = any (array(
+      select k.key from :SCHEMA.lease o cross join lateral unnest(o.keys) k(key)
+      where o.queue = displace_jobs.queue and o.partition_key = displace_jobs.partition_key))
+      and l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
     order by j.claimed_at_ms, j.key
     limit displace_jobs.most
     for update of j skip locked

@@ -4,15 +4,19 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_bad bigint[];
 begin
   v_bad := array(
-    select c.key
-    from unnest(verdict.admitted) c
-    join :SCHEMA.job j on j.key = c.key
-    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)));
+    select j.key
+    from :SCHEMA.job j
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))
+    where j.key = any (array(select c.key from unnest(verdict.admitted) c)));
   if v_bad = '{}' then
     return verdict;
   end if;

@@ -6,6 +6,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare

@@ -108,15 +108,29 @@ begin
           'YYYYMM'))
     limit 1;
   return query
-    select 'an open run has its job running', coalesce(a.run_id, a.no::text), 'job ' || a.job_id || ', fence ' || a.fence
+    select 'an open run has its job running', coalesce(a.run_id, a.no::text),
+      'job ' || a.job_id || ', fence ' || a.fence
     from :SCHEMA.attempt a
     where a.finished_at_ms is null and a.fence is not null
       and not exists (
         select from :SCHEMA.job j where j.key = a.job_key and j.state = 'running' and j.fence = a.fence)
     limit 100;
+  return query
+    select 'a schedule that is due is looked at', s.id, 'due since ' || greatest(s.next_run_ms, s.retry_at_ms)
+      || ', and tick_schedules ran at ' || d.ran_at_ms
+    from :SCHEMA.schedule s
+    join :SCHEMA.duty d on d.name = 'tick_schedules'
+    where not s.paused
+      and greatest(s.next_run_ms, s.retry_at_ms) < least(d.ran_at_ms, :SCHEMA.now_ms()) - 600000
+    limit 100;
+  return query
+    select 'a schedule that failed is tried again soon', s.id, 'not before ' || s.retry_at_ms
+    from :SCHEMA.schedule s
+    where s.retry_at_ms > :SCHEMA.now_ms() + 600000
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;

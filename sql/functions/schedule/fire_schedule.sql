@@ -45,7 +45,7 @@ begin
     v_handled_ms := v_tick_ms;
   end loop;
   update :SCHEMA.schedule s
-  set next_run_ms = case when v_blocked then v_tick_ms else :SCHEMA.next_instant(rule, v_handled_ms) end,
+  set next_run_ms = :SCHEMA.next_instant(rule, v_handled_ms),
     last_enqueued_ms = case when v_fired > 0 then at_ms else s.last_enqueued_ms end,
     missed_ticks = s.missed_ticks + v_missed,
     failures = case when v_blocked then least(s.failures, 1000) + 1 else 0 end,

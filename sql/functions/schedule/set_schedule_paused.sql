@@ -11,7 +11,14 @@ begin
   if set_schedule_paused.paused is null then
     perform :SCHEMA.raise_invalid('paused', 'must be given', 'true, false');
   end if;
-  update :SCHEMA.schedule s set paused = set_schedule_paused.paused where s.id = set_schedule_paused.id;
+  -- Who goes on stands behind those that are due already, as if it had fallen due now.
+  update :SCHEMA.schedule s
+  set paused = set_schedule_paused.paused,
+    retry_at_ms = case
+      when s.paused and not set_schedule_paused.paused then greatest(s.retry_at_ms, :SCHEMA.now_ms())
+      else s.retry_at_ms
+    end
+  where s.id = set_schedule_paused.id;
   if not found then
     perform :SCHEMA.raise_error('HR006', 'no such schedule',
       jsonb_build_object('what', 'schedule', 'id', set_schedule_paused.id));

@@ -7,6 +7,9 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set lock_timeout = '2s'
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();

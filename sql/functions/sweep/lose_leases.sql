@@ -7,6 +7,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -18,18 +20,17 @@ begin
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(j.key, j.fence, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job', null)
         as :SCHEMA.run_end)
-      from unnest(keys) k(key)
-      join :SCHEMA.job j on j.key = k.key and j.state = 'running'
-      join :SCHEMA.lease l on l.lease_no = j.lease_no), v_now);
+      from :SCHEMA.job j
+      join :SCHEMA.lease l on l.lease_no = j.lease_no
+      where j.key = any (lose_leases.keys) and j.state = 'running'), v_now);
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
-    'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
-  from unnest(keys) k(key)
-  join :SCHEMA.job j on j.key = k.key and j.state = 'running'
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence,
+    l.worker, j.claimed_at_ms, v_now, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
+  from :SCHEMA.job j
   join :SCHEMA.lease l on l.lease_no = j.lease_no
-  where j.key <> all (v_closed)
+  where j.key = any (lose_leases.keys) and j.state = 'running' and j.key <> all (v_closed)
     and not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
   set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
@@ -37,7 +38,7 @@ begin
     case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
     || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
       substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
-  where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
+  where x.key = any (lose_leases.keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
     update :SCHEMA.job j
@@ -49,7 +50,7 @@ begin
       quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
         coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    where j.key = any (keys) and j.state = 'running'
+    where j.key = any (lose_leases.keys) and j.state = 'running'
     returning j.*
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;

@@ -8,6 +8,8 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -25,11 +27,12 @@ begin
     limit max_rows
     for update skip locked);
   v_keys := array(
-    select j.key
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.lease_no = any (v_leases) and j.key <> all (v_shelved)
+    select distinct k.key from :SCHEMA.lease l cross join lateral unnest(l.keys) k(key)
+    where l.lease_no = any (v_leases) and k.key <> all (v_shelved));
+  -- By key, not joined: a plan made while the table was small would read all of it when it is large.
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.key = any (v_keys) and j.state = 'running' and j.lease_no = any (v_leases)
     order by j.key
     limit max_rows
     for update of j skip locked);
@@ -50,7 +53,8 @@ begin
   delete from :SCHEMA.lease l
   where l.lease_no = any (v_leases)
     and not exists (
-      select from unnest(l.keys) k(key) join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no);
+      select from unnest(l.keys) k(key)
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
 end;
 $$;
 comment on function :SCHEMA.reclaim_expired is

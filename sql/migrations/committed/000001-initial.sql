@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:4bfb42872555aecbd88e42a08bad1d39cb89422c
+--! Hash: sha1:bf9465efc090e9374bcc805b8f14884c1ec15d25
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1494,6 +1494,7 @@ revoke all on function :SCHEMA.failed_retention_ms from public;
 create or replace function :SCHEMA.guard_transition()
 returns trigger
 language plpgsql
+volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -3276,6 +3277,10 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -3287,10 +3292,12 @@ begin
   end if;
   with victim as (
     select j.key, j.lease_no, l.worker, j.claimed_at_ms
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
+    from :SCHEMA.job j
+    join :SCHEMA.lease l on l.lease_no = j.lease_no
+    where j.state = 'running' and j.key = any (array(
+      select k.key from :SCHEMA.lease o cross join lateral unnest(o.keys) k(key)
+      where o.queue = displace_jobs.queue and o.partition_key = displace_jobs.partition_key))
+      and l.queue = displace_jobs.queue and l.partition_key = displace_jobs.partition_key
     order by j.claimed_at_ms, j.key
     limit displace_jobs.most
     for update of j skip locked
@@ -3478,15 +3485,19 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_bad bigint[];
 begin
   v_bad := array(
-    select c.key
-    from unnest(verdict.admitted) c
-    join :SCHEMA.job j on j.key = c.key
-    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)));
+    select j.key
+    from :SCHEMA.job j
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))
+    where j.key = any (array(select c.key from unnest(verdict.admitted) c)));
   if v_bad = '{}' then
     return verdict;
   end if;
@@ -3521,6 +3532,14 @@ begin
   end if;
   verdict.charging := v_names;
   v_now := :SCHEMA.now_ms();
+  if not exists (
+    select from unnest(verdict.admitted) c
+    cross join unnest(c.rate_classes) n
+    join :SCHEMA.rate_class r on r.name = n and r.name = any (v_names)
+    group by r.name
+    having sum(c.weight) > :SCHEMA.class_tokens(r, v_now)) then
+    return verdict;
+  end if;
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
   -- that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
@@ -3810,6 +3829,7 @@ as $$
 declare
   v_choice :SCHEMA.lane_choice;
   v_classes text[];
+  v_full :SCHEMA.partition[];
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
   select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
@@ -3819,21 +3839,25 @@ begin
       select n from (select distinct l.class_key from unnest(usable_lanes.lanes) l where l.class_key <> '') k
       cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
     and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
-  with full_partition as (
-    select m.queue, r.partition_key
-    from (
-      select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
-      from :SCHEMA.concurrency_limit c
-      join unnest(usable_lanes.lanes) l on l.queue = c.queue
-      where c.on_saturated = 'queue'
-      group by c.queue, c.max_concurrent) m
-    cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
-    where r.running >= m.max_concurrent
-  ), judged as (
+  select array_agg(cast(row(m.queue, r.partition_key, 0) as :SCHEMA.partition))
+  into v_full
+  from (
+    select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
+    from :SCHEMA.concurrency_limit c
+    join unnest(usable_lanes.lanes) l on l.queue = c.queue
+    where c.on_saturated = 'queue'
+    group by c.queue, c.max_concurrent) m
+  cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
+  where r.running >= m.max_concurrent;
+  if v_classes is null and v_full is null then
+    v_choice.lanes := lanes;
+    return v_choice;
+  end if;
+  with judged as (
     select l, l.ordinality, case
         when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
         when exists (
-          select from full_partition f where f.queue = l.queue and f.partition_key = l.partition_key) then
+          select from unnest(v_full) f where f.queue = l.queue and f.partition_key = l.partition_key) then
           'concurrency_limit'
       end as reason
     from unnest(usable_lanes.lanes) with ordinality l
@@ -4285,8 +4309,9 @@ begin
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
     and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all)
-      or s.state = 'completed' and exists (
-        select from :SCHEMA.job j where j.key = s.key and j.backoff_base_ms is not null))
+      or s.state = 'completed' and (
+        -- Not exists (): the planner would read the whole table once to answer it.
+        select j.backoff_base_ms is not null from :SCHEMA.job j where j.key = s.key))
     and s.queue <> all (v_none) and s.key <> all (v_closed);
   perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
 end;
@@ -5424,7 +5449,8 @@ begin
   set spec = excluded.spec, on_missed = excluded.on_missed, backfill_limit = excluded.backfill_limit,
     grace_ms = excluded.grace_ms, paused = coalesce(upsert_schedule.paused, s.paused),
     next_run_ms = case when s.spec = excluded.spec then s.next_run_ms else excluded.next_run_ms end,
-    failures = 0, retry_at_ms = 0, last_error = null, kind = excluded.kind, payload = excluded.payload,
+    failures = 0, retry_at_ms = case when s.paused and not upsert_schedule.paused then v_now else 0 end,
+    last_error = null, kind = excluded.kind, payload = excluded.payload,
     schema_version = excluded.schema_version, queue = excluded.queue, partition_key = excluded.partition_key,
     rate_classes = excluded.rate_classes, priority = excluded.priority, weight = excluded.weight,
     max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms,
@@ -5466,7 +5492,14 @@ begin
   if set_schedule_paused.paused is null then
     perform :SCHEMA.raise_invalid('paused', 'must be given', 'true, false');
   end if;
-  update :SCHEMA.schedule s set paused = set_schedule_paused.paused where s.id = set_schedule_paused.id;
+  -- Who goes on stands behind those that are due already, as if it had fallen due now.
+  update :SCHEMA.schedule s
+  set paused = set_schedule_paused.paused,
+    retry_at_ms = case
+      when s.paused and not set_schedule_paused.paused then greatest(s.retry_at_ms, :SCHEMA.now_ms())
+      else s.retry_at_ms
+    end
+  where s.id = set_schedule_paused.id;
   if not found then
     perform :SCHEMA.raise_error('HR006', 'no such schedule',
       jsonb_build_object('what', 'schedule', 'id', set_schedule_paused.id));
@@ -5503,7 +5536,7 @@ comment on function :SCHEMA.delete_schedule is
 revoke all on function :SCHEMA.delete_schedule from public;
 --! EndIncluded schedule/delete_schedule.sql
 --! Included schedule/list_schedules.sql
-create or replace function :SCHEMA.list_schedules(include_payload boolean default false)
+create or replace function :SCHEMA.list_schedules()
 returns setof :SCHEMA.schedule_summary
 language sql
 stable
@@ -5512,15 +5545,33 @@ set search_path = pg_catalog, pg_temp
 as $$
   select r.*
   from :SCHEMA.schedule s
-  cross join lateral :SCHEMA.summarize_schedule(s, coalesce(include_payload, false)) r
+  cross join lateral :SCHEMA.summarize_schedule(s, false) r
   order by s.id collate "C"
   limit 10000;
 $$;
 comment on function :SCHEMA.list_schedules is
-  'All schedules in order of id, at most 10,000; payload and headers only where they are asked for. Instants '
-  'in ms since the epoch.';
+  'All schedules in order of id, at most 10,000, without payload and headers, which '
+  'list_schedules_with_payload has. Instants in ms since the epoch.';
 revoke all on function :SCHEMA.list_schedules from public;
 --! EndIncluded schedule/list_schedules.sql
+--! Included schedule/list_schedules_with_payload.sql
+create or replace function :SCHEMA.list_schedules_with_payload()
+returns setof :SCHEMA.schedule_summary
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select r.*
+  from :SCHEMA.schedule s
+  cross join lateral :SCHEMA.summarize_schedule(s, true) r
+  order by s.id collate "C"
+  limit 10000;
+$$;
+comment on function :SCHEMA.list_schedules_with_payload is
+  'All schedules as list_schedules has them, with the payload and headers of their jobs.';
+revoke all on function :SCHEMA.list_schedules_with_payload from public;
+--! EndIncluded schedule/list_schedules_with_payload.sql
 --! Included schedule/due_schedules.sql
 create or replace function :SCHEMA.due_schedules(max_rows integer default 50)
 returns setof :SCHEMA.schedule_summary
@@ -5711,7 +5762,7 @@ begin
     v_handled_ms := v_tick_ms;
   end loop;
   update :SCHEMA.schedule s
-  set next_run_ms = case when v_blocked then v_tick_ms else :SCHEMA.next_instant(rule, v_handled_ms) end,
+  set next_run_ms = :SCHEMA.next_instant(rule, v_handled_ms),
     last_enqueued_ms = case when v_fired > 0 then at_ms else s.last_enqueued_ms end,
     missed_ticks = s.missed_ticks + v_missed,
     failures = case when v_blocked then least(s.failures, 1000) + 1 else 0 end,
@@ -6020,6 +6071,9 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set lock_timeout = '2s'
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -6120,6 +6174,8 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -6131,18 +6187,17 @@ begin
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(j.key, j.fence, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job', null)
         as :SCHEMA.run_end)
-      from unnest(keys) k(key)
-      join :SCHEMA.job j on j.key = k.key and j.state = 'running'
-      join :SCHEMA.lease l on l.lease_no = j.lease_no), v_now);
+      from :SCHEMA.job j
+      join :SCHEMA.lease l on l.lease_no = j.lease_no
+      where j.key = any (lose_leases.keys) and j.state = 'running'), v_now);
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence, l.worker, j.claimed_at_ms, v_now,
-    'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
-  from unnest(keys) k(key)
-  join :SCHEMA.job j on j.key = k.key and j.state = 'running'
+  select j.key, :SCHEMA.job_id(j.key, j.id), j.kind, j.queue, least(j.attempt, 2147483646) + 1, j.fence,
+    l.worker, j.claimed_at_ms, v_now, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job'
+  from :SCHEMA.job j
   join :SCHEMA.lease l on l.lease_no = j.lease_no
-  where j.key <> all (v_closed)
+  where j.key = any (lose_leases.keys) and j.state = 'running' and j.key <> all (v_closed)
     and not exists (select from :SCHEMA.queue q where q.queue = j.queue and q.history = 'none');
   update :SCHEMA.job_extra x
   set checkpoint = jsonb_set(x.checkpoint, array['crashes'],
@@ -6150,7 +6205,7 @@ begin
     case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
     || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
       substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
-  where x.key = any (keys) and x.checkpoint ->> 'in_progress' is not null;
+  where x.key = any (lose_leases.keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
     update :SCHEMA.job j
@@ -6162,7 +6217,7 @@ begin
       quarantined_as = case when j.crash_attempt >= :SCHEMA.crash_limit() - 1 then
         coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) end,
       lease_no = null, claimed_at_ms = null, charged = null
-    where j.key = any (keys) and j.state = 'running'
+    where j.key = any (lose_leases.keys) and j.state = 'running'
     returning j.*
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;
@@ -6320,6 +6375,8 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -6337,11 +6394,12 @@ begin
     limit max_rows
     for update skip locked);
   v_keys := array(
-    select j.key
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
-    where l.lease_no = any (v_leases) and j.key <> all (v_shelved)
+    select distinct k.key from :SCHEMA.lease l cross join lateral unnest(l.keys) k(key)
+    where l.lease_no = any (v_leases) and k.key <> all (v_shelved));
+  -- By key, not joined: a plan made while the table was small would read all of it when it is large.
+  v_keys := array(
+    select j.key from :SCHEMA.job j
+    where j.key = any (v_keys) and j.state = 'running' and j.lease_no = any (v_leases)
     order by j.key
     limit max_rows
     for update of j skip locked);
@@ -6362,7 +6420,8 @@ begin
   delete from :SCHEMA.lease l
   where l.lease_no = any (v_leases)
     and not exists (
-      select from unnest(l.keys) k(key) join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no);
+      select from unnest(l.keys) k(key)
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
 end;
 $$;
 comment on function :SCHEMA.reclaim_expired is
@@ -7108,6 +7167,10 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -9663,12 +9726,11 @@ as $$
       ('reader', 'get_job get_job_bare get_job_progress list_jobs counts queue_stats history'),
       ('reader', 'explain_admission list_attempts list_archive distinct_kinds index_health reindexable'),
       ('reader', 'metrics verify_invariants list_workers list_operations get_operation rate_classes'),
-      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedule_events'),
-      ('reader', 'next_tick duty_names jobs queues workers schedules'),
-      ('operator', 'list_schedules'),
-      ('reader_payload', 'list_schedules quarantine_sample'),
+      ('reader', 'concurrency_limits partitions quarantine_list quarantine_bare list_schedules'),
+      ('reader', 'list_schedule_events next_tick duty_names jobs queues workers schedules'),
+      ('reader_payload', 'quarantine_sample'),
       ('reader_payload', 'get_job_with_payload get_job_checkpoint get_job_result get_job_output'),
-      ('reader_payload', 'get_archived_job'),
+      ('reader_payload', 'get_archived_job list_schedules_with_payload'),
       ('producer', 'backend_enqueue_with_policies backend_find_nonterminal_by_idempotency_key'),
       ('worker', 'backend_admit backend_try_claim_job backend_pop_claim_from_pool backend_finish_run'),
       ('worker', 'backend_upsert_run'),
@@ -10050,17 +10112,31 @@ begin
           'YYYYMM'))
     limit 1;
   return query
-    select 'an open run has its job running', coalesce(a.run_id, a.no::text), 'job ' || a.job_id || ', fence ' || a.fence
+    select 'an open run has its job running', coalesce(a.run_id, a.no::text),
+      'job ' || a.job_id || ', fence ' || a.fence
     from :SCHEMA.attempt a
     where a.finished_at_ms is null and a.fence is not null
       and not exists (
         select from :SCHEMA.job j where j.key = a.job_key and j.state = 'running' and j.fence = a.fence)
     limit 100;
+  return query
+    select 'a schedule that is due is looked at', s.id, 'due since ' || greatest(s.next_run_ms, s.retry_at_ms)
+      || ', and tick_schedules ran at ' || d.ran_at_ms
+    from :SCHEMA.schedule s
+    join :SCHEMA.duty d on d.name = 'tick_schedules'
+    where not s.paused
+      and greatest(s.next_run_ms, s.retry_at_ms) < least(d.ran_at_ms, :SCHEMA.now_ms()) - 600000
+    limit 100;
+  return query
+    select 'a schedule that failed is tried again soon', s.id, 'not before ' || s.retry_at_ms
+    from :SCHEMA.schedule s
+    where s.retry_at_ms > :SCHEMA.now_ms() + 600000
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 --! Included inspect/explain_admission.sql
@@ -10598,6 +10674,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -11977,7 +12056,7 @@ select s.id, s.spec, s.kind, s.queue, s.partition_key, s.paused, s.on_missed, s.
   to_timestamp(s.next_run_ms / 1000.0) as next_run_at,
   to_timestamp(s.last_enqueued_ms / 1000.0) as last_enqueued_at,
   s.missed_ticks, s.failures,
-  to_timestamp(nullif(s.retry_at_ms, 0) / 1000.0) as retry_at,
+  case when s.failures > 0 then to_timestamp(s.retry_at_ms / 1000.0) end as retry_at,
   s.last_error
 from :SCHEMA.schedule s;
 comment on view :SCHEMA.schedules is 'Periodic work and when it runs next, for people; no payloads.';

@@ -214,6 +214,51 @@ text("arguments of a wrong kind are invalid before any SQL", async () => {
   assert.is((await storeError(nowhere.enqueue(Array(10_001).fill({ kind: "task" })))).code, "invalid");
 });
 
+text("sizes: up to the limits in one call, beyond them refused before any SQL", async () => {
+  const mebibyte = 1024 * 1024;
+  const full = { kind: "task", queue: "sizes", payload: Buffer.alloc(mebibyte) };
+  const refusedHere = async (batch: Job[]): Promise<void> => {
+    const error = await storeError(nowhere.enqueue(batch));
+    assert.is(error.code, "invalid");
+    assert.is(error.sqlstate, undefined);
+  };
+  await store.enqueue([full, { ...full, payload: "x".repeat(mebibyte - 2) }]);
+  await refusedHere([{ ...full, payload: Buffer.alloc(mebibyte + 1) }]);
+  await refusedHere([{ ...full, payload: "x".repeat(mebibyte - 1) }]);
+  await refusedHere([{ ...full, payload: "é".repeat(mebibyte / 2) }]);
+  await refusedHere([...Array<Job>(64).fill(full), { kind: "task", payload: 1 }]);
+
+  const every = (count: number): Job[] =>
+    Array.from({ length: count }, (_, n) => ({
+      kind: "task",
+      id: `every/${count}/${n}`,
+      queue: "sizes",
+      partitionKey: "p",
+      rateClasses: ["a", "b", "c", "d"],
+      tags: Array.from({ length: 32 }, (_, tag) => `tag-${tag}`),
+      headers: Object.fromEntries(Array.from({ length: 128 }, (_, header) => [`h${header}`, "v"])),
+      payload: { n },
+      priority: 1,
+      weight: 2,
+      maxAttempts: 3,
+      delayMs: 1,
+      timeoutMs: 1,
+      deadlineMs: 4_000_000_000_000,
+      retentionMs: 1,
+    }));
+  for (const count of [1, 999, 1_000, 1_001]) {
+    assert.is(
+      (await store.enqueue(every(count))).filter(({ disposition }) => disposition === "inserted").length,
+      count,
+    );
+  }
+  const lease = { jobId: "j", leaseId: "l", fence: 1n };
+  const long = storeError(
+    nowhere.ackMany([{ ...lease, outcome: "success", result: new Uint8Array(32 * mebibyte + 1) }]),
+  );
+  assert.is((await long).fields.field, "result");
+});
+
 const names = [
   "image-worker-queue",
   "webapp/user.created",

@@ -61,7 +61,7 @@ function test(name: string, body: (setting: Setting) => Promise<void>): void {
 
 test("a result is kept, and waiting for it brings it", async ({ client, run }) => {
   await run({ add: (payload: unknown) => (payload as number[]).reduce((a, b) => a + b) });
-  assert.is(await client.enqueueAndWait("add", [1, 2, 3]), 6);
+  assert.is((await client.enqueueAndWait("add", [1, 2, 3])).result, 6);
 });
 
 test("whatever is thrown is a failed attempt with a text (R-56)", async ({ client, store, run, until }) => {
@@ -70,7 +70,10 @@ test("whatever is thrown is a failed attempt with a text (R-56)", async ({ clien
     sync: (payload: unknown) => {
       throw thrown[payload as number];
     },
-    async: (payload: unknown) => Promise.reject(thrown[payload as number]),
+    async: async (payload: unknown) => {
+      await sleep(1);
+      throw thrown[payload as number];
+    },
   });
   for (const kind of ["sync", "async"]) {
     for (let at = 0; at < thrown.length; at++) {
