@@ -1,5 +1,6 @@
 export * from "./migrate/index.js";
 export * from "./store/index.js";
+export * from "./client/index.js";
 export * from "./worker/index.js";
 export {
   task,

@@ -37,6 +37,14 @@ access("each duty opens its own functions and nothing else", async () => {
     "select * from :SCHEMA.run_duties('h')": ["worker", "scheduler"],
     "select * from :SCHEMA.reclaim_expired()": ["scheduler"],
     "select :SCHEMA.janitor()": ["scheduler"],
+    "select :SCHEMA.tick_schedules()": ["scheduler"],
+    "select * from :SCHEMA.due_schedules()": ["scheduler"],
+    "select :SCHEMA.upsert_schedule('s', '@yearly', 'k')": ["operator"],
+    "select :SCHEMA.next_tick('@daily', 0)": ["scheduler", "operator", "reader", "reader_payload"],
+    "select * from :SCHEMA.list_schedules()": ["scheduler", "operator", "reader", "reader_payload"],
+    "select * from :SCHEMA.list_schedules_with_payload()": ["reader_payload"],
+    "select * from :SCHEMA.schedules": ["operator", "reader", "reader_payload"],
+    "select * from :SCHEMA.schedule": [],
     "select :SCHEMA.set_queue_weight('q', 2)": ["operator"],
     "select :SCHEMA.create_operation('cancel', '{\"queue\": \"none\"}')": ["operator"],
     "select * from :SCHEMA.list_jobs()": ["operator", "reader", "reader_payload"],
@@ -107,6 +115,7 @@ access("payloads of quarantined contents and schedules are for who may read payl
     "insert into :SCHEMA.quarantine (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload, reason) " +
       "values ('fp', 'k', 3, 1, 'secret', 'r')",
   );
+  await query("select :SCHEMA.upsert_schedule('secret', '@yearly', 'k')");
   for (const [duty, expected] of [
     ["reader", null],
     ["operator", null],
@@ -121,8 +130,10 @@ access("payloads of quarantined contents and schedules are for who may read payl
     );
     const sample = await try1(client, "select :SCHEMA.quarantine_sample('fp')");
     assert.is(sample, duty === "reader_payload" ? "ok" : "42501");
-    const schedules = await try1(client, "select * from :SCHEMA.list_schedules()");
-    assert.is(schedules, duty === "reader" ? "42501" : "ok", duty);
+    const listed = await client.query(database.sql("select payload from :SCHEMA.list_schedules()"));
+    assert.ok(listed.rows.length > 0 && listed.rows.every((row) => row.payload === null), duty);
+    const schedules = await try1(client, "select * from :SCHEMA.list_schedules_with_payload()");
+    assert.is(schedules, duty === "reader_payload" ? "ok" : "42501", duty);
     await client.end();
   }
   const worker = await as("worker");

@@ -109,7 +109,8 @@ for (const snippet of all.filter(({ language }) => language === "ts")) {
       );
       const { stdout } = await run(process.execPath, ["--import", "tsx", file], {
         env: { ...process.env, DATABASE_URL: database.url },
-        timeout: 60_000,
+        timeout: 30_000,
+        killSignal: "SIGKILL",
       }).catch((error: unknown) => {
         const ended = error as { signal?: string; stdout?: string };
         if (ended.signal === "SIGTERM") return { stdout: ended.stdout ?? "" };

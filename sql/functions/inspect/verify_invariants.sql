@@ -108,7 +108,8 @@ begin
           'YYYYMM'))
     limit 1;
   return query
-    select 'an open run has its job running', coalesce(a.run_id, a.no::text), 'job ' || a.job_id || ', fence ' || a.fence
+    select 'an open run has its job running', coalesce(a.run_id, a.no::text),
+      'job ' || a.job_id || ', fence ' || a.fence
     from :SCHEMA.attempt a
     where a.finished_at_ms is null and a.fence is not null
       and not exists (

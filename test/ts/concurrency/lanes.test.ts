@@ -285,127 +285,141 @@ lanes("marking and stamping a line in one transaction removes it from under nobo
   assert.equal(await idsOf(queue), [id]);
 });
 
-lanes("random producers, claimers and sweeps: every job ends once, and none is stranded", async () => {
-  const queue = "random";
-  const until = Date.now() + 15_000;
-  const committed = new Set<string>();
-  const finished: string[] = [];
-  const counts = { produced: 0, claimed: 0, rolledBack: 0, returned: 0 };
+for (const partitions of [3, 40]) {
+  lanes(
+    `random producers, claimers and sweeps over ${partitions} partitions: every job ends once, and none is stranded`,
+    async () => {
+      const queue = `random-${partitions}`;
+      const until = Date.now() + 10_000;
+      const committed = new Set<string>();
+      const finished: string[] = [];
+      const counts = { produced: 0, claimed: 0, rolledBack: 0, returned: 0 };
 
-  const pause = (): Promise<void> => sleep(Math.random() < 0.1 ? Math.random() * 400 : Math.random() * 15);
-  const chance = (share: number): boolean => Math.random() < share;
+      const pause = (): Promise<void> =>
+        sleep(Math.random() < 0.1 ? Math.random() * 400 : Math.random() * 15);
+      const chance = (share: number): boolean => Math.random() < share;
 
-  const produce = async (client: pg.Client): Promise<void> => {
-    await client.query("begin");
-    const ids: string[] = [];
-    for (let n = chance(0.7) ? 1 : 3; n > 0; n--) {
-      const { rows } = await client.query<{ now: string }>(sql("select :SCHEMA.now_ms() as now"));
-      const shift = Math.round((Math.random() - 0.6) * 20_000);
-      const job = {
-        queue,
-        partition_key: `p${Math.floor(Math.random() * 3)}`,
-        priority: Math.floor(Math.random() * 2),
-        ...(chance(0.3) ? { sticky_worker: `w${Math.floor(Math.random() * 3)}` } : {}),
-        ...(chance(0.5) ? { scheduled_at_ms: Number(rows[0]?.now) + shift } : {}),
-        ...(chance(0.2) ? { unique_key: `${Math.random()}` } : {}),
+      const produce = async (client: pg.Client): Promise<void> => {
+        await client.query("begin");
+        const ids: string[] = [];
+        for (let n = chance(0.7) ? 1 : 3; n > 0; n--) {
+          const { rows } = await client.query<{ now: string }>(sql("select :SCHEMA.now_ms() as now"));
+          const shift = Math.round((Math.random() - 0.6) * 20_000);
+          const job = {
+            queue,
+            partition_key: `p${Math.floor(Math.random() * partitions)}`,
+            priority: Math.floor(Math.random() * 2),
+            ...(chance(0.3) ? { sticky_worker: `w${Math.floor(Math.random() * 3)}` } : {}),
+            ...(chance(0.5) ? { scheduled_at_ms: Number(rows[0]?.now) + shift } : {}),
+            ...(chance(0.2) ? { unique_key: `${Math.random()}` } : {}),
+          };
+          ids.push(await put(client, job));
+          await pause();
+        }
+        if (chance(0.2)) return void (await client.query("rollback"));
+        await client.query("commit");
+        counts.produced += ids.length;
+        for (const id of ids) committed.add(id);
       };
-      ids.push(await put(client, job));
-      await pause();
-    }
-    if (chance(0.2)) return void (await client.query("rollback"));
-    await client.query("commit");
-    counts.produced += ids.length;
-    for (const id of ids) committed.add(id);
-  };
 
-  const settle = async (client: pg.ClientBase, claim: Claim): Promise<void> => {
-    const outcome = chance(0.6) ? "success" : chance(0.5) ? "rate_limited" : chance(0.5) ? "snooze" : "retry";
-    const inside = chance(0.3);
-    if (inside) await client.query("begin");
-    await client.query(sql("select :SCHEMA.ack($1, $2, $3, $4, null, $5)"), [
-      claim.id,
-      claim.lease_id,
-      claim.fence,
-      outcome,
-      outcome === "snooze" ? 5 : outcome === "retry" ? 0 : null,
-    ]);
-    if (inside) await pause();
-    if (inside && chance(0.2)) {
-      await client.query("rollback");
-      return settle(client, claim);
-    }
-    if (inside) await client.query("commit");
-    if (outcome === "success") finished.push(claim.id);
-    else counts.returned++;
-  };
+      const settle = async (client: pg.ClientBase, claim: Claim): Promise<void> => {
+        const outcome = chance(0.6)
+          ? "success"
+          : chance(0.5)
+            ? "rate_limited"
+            : chance(0.5)
+              ? "snooze"
+              : "retry";
+        const inside = chance(0.3);
+        if (inside) await client.query("begin");
+        await client.query(sql("select :SCHEMA.ack($1, $2, $3, $4, null, $5)"), [
+          claim.id,
+          claim.lease_id,
+          claim.fence,
+          outcome,
+          outcome === "snooze" ? 5 : outcome === "retry" ? 0 : null,
+        ]);
+        if (inside) await pause();
+        if (inside && chance(0.2)) {
+          await client.query("rollback");
+          return settle(client, claim);
+        }
+        if (inside) await client.query("commit");
+        if (outcome === "success") finished.push(claim.id);
+        else counts.returned++;
+      };
 
-  const claim = async (client: pg.Client, worker: string): Promise<void> => {
-    await client.query("begin");
-    const claims: Claim[] = [];
-    for (let n = chance(0.8) ? 1 : 2; n > 0; n--) {
-      const { rows } = await client.query<Claim>(
-        sql("select id, lease_id, fence from :SCHEMA.admit($1, array[$2], $3, $4, $5)"),
-        [worker, queue, 1 + Math.floor(Math.random() * 6), leaseMs, chance(0.3) ? 1 : null],
+      const claim = async (client: pg.Client, worker: string): Promise<void> => {
+        await client.query("begin");
+        const claims: Claim[] = [];
+        for (let n = chance(0.8) ? 1 : 2; n > 0; n--) {
+          const { rows } = await client.query<Claim>(
+            sql("select id, lease_id, fence from :SCHEMA.admit($1, array[$2], $3, $4, $5)"),
+            [worker, queue, 1 + Math.floor(Math.random() * 6), leaseMs, chance(0.3) ? 1 : null],
+          );
+          claims.push(...rows);
+          if (chance(0.3)) await pause();
+        }
+        if (chance(0.15)) {
+          counts.rolledBack += claims.length;
+          return void (await client.query("rollback"));
+        }
+        await client.query("commit");
+        counts.claimed += claims.length;
+        for (const one of claims) await settle(client, one);
+      };
+
+      await concurrently(database, 8, async (client, index) => {
+        await client.query("set statement_timeout = '60s'");
+        while (Date.now() < until) {
+          if (index < 3) await produce(client);
+          else if (index < 6) await claim(client, `w${index - 3}`);
+          else if (index === 6) {
+            await client.query(
+              sql(
+                "insert into :SCHEMA.test_clock as c (offset_ms) values (1) " +
+                  "on conflict (only_row) do update set offset_ms = c.offset_ms + $1",
+              ),
+              [chance(0.05) ? 660_000 : 400],
+            );
+            await sleep(10);
+          } else {
+            await client.query(
+              sql(chance(0.5) ? "select :SCHEMA.janitor()" : "select :SCHEMA.promote_due()"),
+            );
+            await sleep(30);
+          }
+        }
+      });
+
+      // The rest is drained by three workers who find everything that is left.
+      for (let empty = 0; empty < 2;) {
+        await moveClock(database, 30_000);
+        await query("select :SCHEMA.promote_due(100000)");
+        let found = 0;
+        for (const worker of ["w0", "w1", "w2"]) {
+          for (const one of await admit(database, { worker, queue, capacity: 500, leaseMs })) {
+            await ack(database, one, "success");
+            finished.push(one.id);
+            found++;
+          }
+        }
+        empty = found === 0 ? empty + 1 : 0;
+      }
+      const left = await query("select id, state, priority, partition_key from :SCHEMA.list_jobs($1)", [
+        JSON.stringify({ queue }),
+      ]);
+      assert.equal(left, [], `stranded; ${JSON.stringify(counts)}`);
+      assert.is(finished.length, new Set(finished).size, "a job ended twice");
+      assert.equal(
+        [...committed].filter((id) => !finished.includes(id)),
+        [],
       );
-      claims.push(...rows);
-      if (chance(0.3)) await pause();
-    }
-    if (chance(0.15)) {
-      counts.rolledBack += claims.length;
-      return void (await client.query("rollback"));
-    }
-    await client.query("commit");
-    counts.claimed += claims.length;
-    for (const one of claims) await settle(client, one);
-  };
-
-  await concurrently(database, 8, async (client, index) => {
-    await client.query("set statement_timeout = '60s'");
-    while (Date.now() < until) {
-      if (index < 3) await produce(client);
-      else if (index < 6) await claim(client, `w${index - 3}`);
-      else if (index === 6) {
-        await client.query(
-          sql(
-            "insert into :SCHEMA.test_clock as c (offset_ms) values (1) " +
-              "on conflict (only_row) do update set offset_ms = c.offset_ms + $1",
-          ),
-          [chance(0.05) ? 660_000 : 400],
-        );
-        await sleep(10);
-      } else {
-        await client.query(sql(chance(0.5) ? "select :SCHEMA.janitor()" : "select :SCHEMA.promote_due()"));
-        await sleep(30);
-      }
-    }
-  });
-
-  // The rest is drained by three workers who find everything that is left.
-  for (let empty = 0; empty < 2;) {
-    await moveClock(database, 30_000);
-    await query("select :SCHEMA.promote_due(100000)");
-    let found = 0;
-    for (const worker of ["w0", "w1", "w2"]) {
-      for (const one of await admit(database, { worker, queue, capacity: 500, leaseMs })) {
-        await ack(database, one, "success");
-        finished.push(one.id);
-        found++;
-      }
-    }
-    empty = found === 0 ? empty + 1 : 0;
-  }
-  const left = await query("select id, state, priority, partition_key from :SCHEMA.list_jobs($1)", [
-    JSON.stringify({ queue }),
-  ]);
-  assert.equal(left, [], `stranded; ${JSON.stringify(counts)}`);
-  assert.is(finished.length, new Set(finished).size, "a job ended twice");
-  assert.equal(
-    [...committed].filter((id) => !finished.includes(id)),
-    [],
+      assert.is(finished.length, committed.size, JSON.stringify(counts));
+      assert.ok(counts.claimed > 100 && counts.rolledBack > 5, JSON.stringify(counts));
+    },
   );
-  assert.is(finished.length, committed.size, JSON.stringify(counts));
-  assert.ok(counts.claimed > 200 && counts.rolledBack > 10, JSON.stringify(counts));
-});
+}
 
 lanes.after(() => server.close());
 lanes.run();

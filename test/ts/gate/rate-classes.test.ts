@@ -181,16 +181,16 @@ rates("queues with different classes never wait for each other", async () => {
     database.connect(),
     database.connect(),
   ]);
-  await first!.query("begin");
-  assert.is((await admit({ client: first!, queues: ["qa"] })).claims.length, 5);
-  await second!.query("begin");
-  assert.is((await admit({ client: second!, queues: ["qb"] })).claims.length, 5);
-  const waiting = admit({ client: third!, queues: ["qc"] });
-  await blocked(database.pool, third!);
-  await first!.query("commit");
+  await first.query("begin");
+  assert.is((await admit({ client: first, queues: ["qa"] })).claims.length, 5);
+  await second.query("begin");
+  assert.is((await admit({ client: second, queues: ["qb"] })).claims.length, 5);
+  const waiting = admit({ client: third, queues: ["qc"] });
+  await blocked(database.pool, third);
+  await first.query("commit");
   assert.is((await waiting).claims.length, 5);
-  await second!.query("commit");
-  await Promise.all([first!.end(), second!.end(), third!.end()]);
+  await second.query("commit");
+  await Promise.all([first.end(), second.end(), third.end()]);
 });
 
 rates("a clock that steps back adds nothing and blocks no longer than the step", async () => {

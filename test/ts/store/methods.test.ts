@@ -41,6 +41,7 @@ methods("every door of the schema is a method", async () => {
     fingerprint: "enqueue",
     get_job_bare: "getJob",
     get_job_with_payload: "getJob",
+    list_schedules_with_payload: "listSchedules",
     quarantine_bare: "quarantineList",
     quarantine_sample: "quarantineList",
     reindexable: "reindexConcurrently",
