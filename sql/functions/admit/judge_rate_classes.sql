@@ -21,6 +21,14 @@ begin
   end if;
   verdict.charging := v_names;
   v_now := :SCHEMA.now_ms();
+  if not exists (
+    select from unnest(verdict.admitted) c
+    cross join unnest(c.rate_classes) n
+    join :SCHEMA.rate_class r on r.name = n and r.name = any (v_names)
+    group by r.name
+    having sum(c.weight) > :SCHEMA.class_tokens(r, v_now)) then
+    return verdict;
+  end if;
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
   -- that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(

@@ -11,6 +11,7 @@ as $$
 declare
   v_choice :SCHEMA.lane_choice;
   v_classes text[];
+  v_full :SCHEMA.partition[];
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
   select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
@@ -20,21 +21,25 @@ begin
       select n from (select distinct l.class_key from unnest(usable_lanes.lanes) l where l.class_key <> '') k
       cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
     and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
-  with full_partition as (
-    select m.queue, r.partition_key
-    from (
-      select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
-      from :SCHEMA.concurrency_limit c
-      join unnest(usable_lanes.lanes) l on l.queue = c.queue
-      where c.on_saturated = 'queue'
-      group by c.queue, c.max_concurrent) m
-    cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
-    where r.running >= m.max_concurrent
-  ), judged as (
+  select array_agg(cast(row(m.queue, r.partition_key, 0) as :SCHEMA.partition))
+  into v_full
+  from (
+    select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
+    from :SCHEMA.concurrency_limit c
+    join unnest(usable_lanes.lanes) l on l.queue = c.queue
+    where c.on_saturated = 'queue'
+    group by c.queue, c.max_concurrent) m
+  cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
+  where r.running >= m.max_concurrent;
+  if v_classes is null and v_full is null then
+    v_choice.lanes := lanes;
+    return v_choice;
+  end if;
+  with judged as (
     select l, l.ordinality, case
         when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
         when exists (
-          select from full_partition f where f.queue = l.queue and f.partition_key = l.partition_key) then
+          select from unnest(v_full) f where f.queue = l.queue and f.partition_key = l.partition_key) then
           'concurrency_limit'
       end as reason
     from unnest(usable_lanes.lanes) with ordinality l

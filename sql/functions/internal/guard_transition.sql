@@ -1,6 +1,7 @@
 create or replace function :SCHEMA.guard_transition()
 returns trigger
 language plpgsql
+volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$

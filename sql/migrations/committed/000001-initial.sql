@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:32f952c6892d7cf8a081a804ba13bf5c691f77c7
+--! Hash: sha1:1373b16c8dbe8a523f7241f904bf9602da003780
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1494,6 +1494,7 @@ revoke all on function :SCHEMA.failed_retention_ms from public;
 create or replace function :SCHEMA.guard_transition()
 returns trigger
 language plpgsql
+volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -3531,6 +3532,14 @@ begin
   end if;
   verdict.charging := v_names;
   v_now := :SCHEMA.now_ms();
+  if not exists (
+    select from unnest(verdict.admitted) c
+    cross join unnest(c.rate_classes) n
+    join :SCHEMA.rate_class r on r.name = n and r.name = any (v_names)
+    group by r.name
+    having sum(c.weight) > :SCHEMA.class_tokens(r, v_now)) then
+    return verdict;
+  end if;
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
   -- that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
@@ -3820,6 +3829,7 @@ as $$
 declare
   v_choice :SCHEMA.lane_choice;
   v_classes text[];
+  v_full :SCHEMA.partition[];
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
   select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
@@ -3829,21 +3839,25 @@ begin
       select n from (select distinct l.class_key from unnest(usable_lanes.lanes) l where l.class_key <> '') k
       cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
     and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
-  with full_partition as (
-    select m.queue, r.partition_key
-    from (
-      select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
-      from :SCHEMA.concurrency_limit c
-      join unnest(usable_lanes.lanes) l on l.queue = c.queue
-      where c.on_saturated = 'queue'
-      group by c.queue, c.max_concurrent) m
-    cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
-    where r.running >= m.max_concurrent
-  ), judged as (
+  select array_agg(cast(row(m.queue, r.partition_key, 0) as :SCHEMA.partition))
+  into v_full
+  from (
+    select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
+    from :SCHEMA.concurrency_limit c
+    join unnest(usable_lanes.lanes) l on l.queue = c.queue
+    where c.on_saturated = 'queue'
+    group by c.queue, c.max_concurrent) m
+  cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
+  where r.running >= m.max_concurrent;
+  if v_classes is null and v_full is null then
+    v_choice.lanes := lanes;
+    return v_choice;
+  end if;
+  with judged as (
     select l, l.ordinality, case
         when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
         when exists (
-          select from full_partition f where f.queue = l.queue and f.partition_key = l.partition_key) then
+          select from unnest(v_full) f where f.queue = l.queue and f.partition_key = l.partition_key) then
           'concurrency_limit'
       end as reason
     from unnest(usable_lanes.lanes) with ordinality l
