@@ -278,6 +278,7 @@ weaknesses(
       [name.panic]: () => {
         throw Object.assign(new Error("x".repeat(505) + "😀😀😀😀"), { toString: null });
       },
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what must be survived
       [name.odd]: () => Promise.reject(null),
       [name.fine]: () => undefined,
     };
