@@ -14,7 +14,6 @@ declare
   c_most integer := 50000;
   v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
     else array[counts.queue] end;
-  v_keys bigint[];
 begin
   if cardinality(v_queues) > 1000 then
     return query
@@ -25,10 +24,6 @@ begin
       order by e.state;
     return;
   end if;
-  v_keys := case when counts.queue is null
-    then array(select j.key from :SCHEMA.job j where j.stage = 1 limit c_most + 1)
-    else array(select j.key from :SCHEMA.job j where j.stage = 1 and j.queue = counts.queue limit c_most + 1)
-  end;
   return query
     with cold as (
       select s.shelf, sum(c.jobs) as jobs
@@ -42,13 +37,16 @@ begin
           limit c_most + 1) n) c
       group by s.shelf
     ), line as (
-      select j.state, count(*) as jobs
-      from unnest(v_keys) k(key)
-      join :SCHEMA.job j on j.key = k.key and j.stage = 1
-      group by j.state
+      select o.state, count(*) as jobs, sum(count(*)) over () as counted
+      from (
+        select j.state from :SCHEMA.job j
+        where j.stage = 1 and (counts.queue is null or j.queue = counts.queue)
+        limit c_most + 1) o
+      group by o.state
     )
     select e.state::text, least(c_most, coalesce(c.jobs, l.jobs, 0))::bigint,
-      coalesce(c.jobs > c_most, e.state in ('available', 'running') and cardinality(v_keys) > c_most)
+      coalesce(c.jobs > c_most, e.state in ('available', 'running')
+        and coalesce((select max(n.counted) from line n), 0) > c_most)
     from unnest(enum_range(cast(null as :SCHEMA.job_state))) e(state)
     left join cold c on c.shelf = any (:SCHEMA.shelves_of(array[e.state::text]))
     left join line l on l.state = e.state

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:bf9465efc090e9374bcc805b8f14884c1ec15d25
+--! Hash: sha1:1373b16c8dbe8a523f7241f904bf9602da003780
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -9139,7 +9139,6 @@ declare
   c_most integer := 50000;
   v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
     else array[counts.queue] end;
-  v_keys bigint[];
 begin
   if cardinality(v_queues) > 1000 then
     return query
@@ -9150,10 +9149,6 @@ begin
       order by e.state;
     return;
   end if;
-  v_keys := case when counts.queue is null
-    then array(select j.key from :SCHEMA.job j where j.stage = 1 limit c_most + 1)
-    else array(select j.key from :SCHEMA.job j where j.stage = 1 and j.queue = counts.queue limit c_most + 1)
-  end;
   return query
     with cold as (
       select s.shelf, sum(c.jobs) as jobs
@@ -9167,13 +9162,16 @@ begin
           limit c_most + 1) n) c
       group by s.shelf
     ), line as (
-      select j.state, count(*) as jobs
-      from unnest(v_keys) k(key)
-      join :SCHEMA.job j on j.key = k.key and j.stage = 1
-      group by j.state
+      select o.state, count(*) as jobs, sum(count(*)) over () as counted
+      from (
+        select j.state from :SCHEMA.job j
+        where j.stage = 1 and (counts.queue is null or j.queue = counts.queue)
+        limit c_most + 1) o
+      group by o.state
     )
     select e.state::text, least(c_most, coalesce(c.jobs, l.jobs, 0))::bigint,
-      coalesce(c.jobs > c_most, e.state in ('available', 'running') and cardinality(v_keys) > c_most)
+      coalesce(c.jobs > c_most, e.state in ('available', 'running')
+        and coalesce((select max(n.counted) from line n), 0) > c_most)
     from unnest(enum_range(cast(null as :SCHEMA.job_state))) e(state)
     left join cold c on c.shelf = any (:SCHEMA.shelves_of(array[e.state::text]))
     left join line l on l.state = e.state
