@@ -129,7 +129,7 @@ async function walk(): Promise<void> {
 
 const others: readonly [text: string, most: number][] = [
   ["select * from :SCHEMA.counts()", 250_000],
-  ["select * from :SCHEMA.counts('small')", 1000],
+  ["select * from :SCHEMA.counts('small')", 3000],
   ["select * from :SCHEMA.queue_stats()", 100_000],
   ["select * from :SCHEMA.metrics()", 100_000],
   ["select * from :SCHEMA.distinct_kinds(1000)", 20_000],
