@@ -60,7 +60,7 @@ export class Client<Tasks extends object = Record<string, unknown>> {
   constructor(store: PgStore, options: ClientOptions<Tasks> = {}) {
     const { tasks, defaults = {}, middleware = [] } = options;
     this.store = store;
-    this.#registry = new TaskRegistry((tasks ?? {}) as TaskMap);
+    this.#registry = new TaskRegistry((tasks ?? {}));
     this.#defaults = defaults;
     this.#send = (batch, { tx }) => {
       const last = (jobs: readonly Job[]): Promise<Enqueued[]> =>
