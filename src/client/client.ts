@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { milliseconds, type Duration } from "../duration.js";
 import { StoreError, type Enqueued, type Job, type JobState, type PgStore } from "../store/index.js";
 import { encodePayload, TaskRegistry } from "../tasks/registry.js";
-import type { InputOf, TaskMap } from "../tasks/task.js";
+import type { InputOf } from "../tasks/task.js";
 import { jobOptions, type CallOptions, type EnqueueOptions } from "./options.js";
 
 /** Kinds that may be enqueued: those of the task map, or any where there is none. */
@@ -60,7 +60,7 @@ export class Client<Tasks extends object = Record<string, unknown>> {
   constructor(store: PgStore, options: ClientOptions<Tasks> = {}) {
     const { tasks, defaults = {}, middleware = [] } = options;
     this.store = store;
-    this.#registry = new TaskRegistry((tasks ?? {}));
+    this.#registry = new TaskRegistry(tasks ?? {});
     this.#defaults = defaults;
     this.#send = (batch, { tx }) => {
       const last = (jobs: readonly Job[]): Promise<Enqueued[]> =>

@@ -21,7 +21,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.admit is
-  'Asks the gate what this worker may run: up to capacity jobs of these queues, each claimed with a lease of lease_ms and a '
-  'fence, in the order to run them. quantum bounds what one partition gets; null shares the capacity evenly and gives what '
-  'is left to whoever has work. Errors: HR007 invalid.';
+  'Asks the gate what this worker may run: up to capacity jobs of these queues, each claimed with a lease of '
+  'lease_ms and a fence, in the order to run them. quantum bounds what one partition gets; null shares the '
+  'capacity evenly and gives what is left to whoever has work. Errors: HR007 invalid.';
 revoke all on function :SCHEMA.admit from public;

@@ -1,5 +1,6 @@
 create or replace function :SCHEMA.admit_hinted(
-  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null, lease_id text default null
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null,
+    lease_id text default null
 )
 returns setof :SCHEMA.claim
 language plpgsql
@@ -27,7 +28,8 @@ begin
     v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum);
     if v_pass.chosen <> '{}' then
       return query
-        select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms);
+        select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text),
+          lease_ms);
     end if;
     if v_pass.chosen <> '{}' or v_pass.crowded then
       perform :SCHEMA.after_claim(v_pass, worker);
@@ -35,7 +37,8 @@ begin
     if v_pass.refusals <> '{}' then
       insert into :SCHEMA.tally (queue, at_ms, refused)
       select r.queue, :SCHEMA.now_ms(), jsonb_object_agg(r.reason, r.n)
-      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue, u.reason) r
+      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue,
+        u.reason) r
       group by r.queue;
     end if;
   end if;
@@ -50,7 +53,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
-  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how many candidates '
-  'were held back for which reason, and in next_due_ms when the next waiting job falls due or a rate class that held jobs back '
-  'has a token again (null: nothing waits for a time).';
+  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
+  'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time).';
 revoke all on function :SCHEMA.admit_hinted from public;

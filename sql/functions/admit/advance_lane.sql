@@ -17,8 +17,8 @@ declare
   v_first_key bigint;
 begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
-  -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that it puts before
-  -- it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
+  -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that
+  -- it puts before it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
   -- In a snapshot that does not move on, nothing of this can be told.
   if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp
     or current_setting('transaction_isolation') <> 'read committed' then
@@ -27,7 +27,8 @@ begin
 
   with gone as (
     delete from :SCHEMA.lane_return r
-    where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+    where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
+      and r.sticky_worker = v_lane.sticky_worker
       and r.class_key = v_lane.class_key and r.priority = v_lane.priority
     returning r.at_ms, r.key
   )
@@ -39,8 +40,10 @@ begin
   -- A job under an unfinished claim counts as available here: the claim may yet be rolled back.
   select j.scheduled_at_ms, j.key into v_first_ms, v_first_key
   from :SCHEMA.job j
-  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-    and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
+  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+    and j.sticky_worker = v_lane.sticky_worker
+    and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
+    and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
     and j.state = 'available'
   order by j.scheduled_at_ms, j.key
   limit 1;
@@ -65,7 +68,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.advance_lane is
-  'Moves the place where the gate starts in a line past jobs that were claimed, so that their remains are never walked again. '
-  'A position becomes tip when it is reached, mid at the next move, and from at the one after, when nothing can still appear '
-  'before it. Skips a line that another claim is moving.';
+  'Moves the place where the gate starts in a line past jobs that were claimed, so that their remains are '
+  'never walked again. A position becomes tip when it is reached, mid at the next move, and from at the one '
+  'after, when nothing can still appear before it. Skips a line that another claim is moving.';
 revoke all on function :SCHEMA.advance_lane from public;

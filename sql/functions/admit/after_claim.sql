@@ -45,5 +45,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.after_claim is
-  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and the worker is awake.';
+  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and '
+  'the worker is awake.';
 revoke all on function :SCHEMA.after_claim from public;

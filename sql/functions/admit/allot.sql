@@ -10,19 +10,22 @@ as $$
 begin
   return (
     with quota as (
-      select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
+      select u.queue, allot.capacity as quota from unnest(allot.lanes) u
+        where allot.shares is null group by u.queue
       union all
-      select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
+      select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s
+        where allot.shares is not null
     ), turn as (
       select p.queue, p.partition_key, row_number() over (
-          partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
+          partition by p.queue order by p.served_at_ms, p.first_lane) as place,
+            count(*) over (partition by p.queue) as partitions
       from (
         select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
         from unnest(allot.lanes) with ordinality u
         group by u.queue, u.partition_key) p
     )
-    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-      l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+      l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
@@ -31,10 +34,11 @@ begin
     from unnest(allot.lanes) with ordinality l
     join turn t on t.queue = l.queue and t.partition_key = l.partition_key
     left join quota q on q.queue = l.queue
-    left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null);
+    left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key
+      and allot.quantum is not null);
 end;
 $$;
 comment on function :SCHEMA.allot is
-  'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the partitions whose '
-  'turn it is; with a quantum, that, or what is left of an interrupted turn.';
+  'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the '
+  'partitions whose turn it is; with a quantum, that, or what is left of an interrupted turn.';
 revoke all on function :SCHEMA.allot from public;

@@ -33,6 +33,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.apply_policies is
-  'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
-  'pass. chosen are those that passed earlier in the call. Names the lines that are closed for the rest of it.';
+  'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate '
+  'classes of those that pass. chosen are those that passed earlier in the call. Names the lines that are '
+  'closed for the rest of it.';
 revoke all on function :SCHEMA.apply_policies from public;

@@ -47,6 +47,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.bring_due is
-  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; returns when the '
-  'next one falls due, in ms, null where none waits for a time.';
+  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; '
+  'returns when the next one falls due, in ms, null where none waits for a time.';
 revoke all on function :SCHEMA.bring_due from public;

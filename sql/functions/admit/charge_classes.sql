@@ -10,7 +10,8 @@ declare
 begin
   update :SCHEMA.rate_class r
   set level = least(r.burst * r.window_ms::numeric,
-        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent * r.window_ms,
+        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
+          r.window_ms,
     refilled_at_ms = greatest(r.refilled_at_ms, v_now)
   from (
     select n.name, sum(c.weight) as spent
@@ -20,5 +21,6 @@ begin
   where r.name = s.name and r.name = any (verdict.charging);
 end;
 $$;
-comment on function :SCHEMA.charge_classes is 'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
+comment on function :SCHEMA.charge_classes is
+  'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
 revoke all on function :SCHEMA.charge_classes from public;

@@ -27,5 +27,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.check_admission is
-  'Raises HR007 for arguments of admit outside their limits; returns the queues sorted, each once, the empty name as default.';
+  'Raises HR007 for arguments of admit outside their limits; returns the queues sorted, each once, the empty '
+  'name as default.';
 revoke all on function :SCHEMA.check_admission from public;

@@ -18,7 +18,8 @@ declare
   v_limited boolean;
   v_policed boolean;
 begin
-  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit) into v_limited;
+  select exists (select from :SCHEMA.rate_class) or exists (select
+    from :SCHEMA.concurrency_limit) into v_limited;
   v_policed := v_limited or exists (select from :SCHEMA.quarantine);
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
@@ -40,8 +41,8 @@ begin
     v_pass.shares := :SCHEMA.share_starts(queues);
   end if;
 
-  -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call short when
-  -- many jobs drop out at the gate; what remains is met by the next call.
+  -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call
+  -- short when many jobs drop out at the gate; what remains is met by the next call.
   for v_round in 1 .. 20 loop
     exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
     v_alone := cardinality(v_lanes) = 1 and quantum is null;
@@ -72,7 +73,8 @@ begin
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
     exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
-      and cardinality(v_drawn) = cardinality(v_picked) and not exists (select from unnest(v_lanes) l where l.most = 0);
+      and cardinality(v_drawn) = cardinality(v_picked)
+      and not exists (select from unnest(v_lanes) l where l.most = 0);
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
@@ -90,6 +92,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.choose is
-  'Decides which jobs of these queues may run now: draws the heads of the lines, fairly among partitions and by weight among '
-  'queues, and applies the policies to them. The jobs chosen are locked. Capacity that one line can''t use goes to the others.';
+  'Decides which jobs of these queues may run now: draws the heads of the lines, fairly among partitions and '
+  'by weight among queues, and applies the policies to them. The jobs chosen are locked. Capacity that one '
+  'line can''t use goes to the others.';
 revoke all on function :SCHEMA.choose from public;

@@ -31,7 +31,8 @@ begin
   ), displaced as (
     update :SCHEMA.job j
     set state = 'cancelled', fence = j.fence + 1, lease_no = null, claimed_at_ms = null, charged = null,
-      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms,
+        :SCHEMA.failed_retention_ms(j.queue))
     from victim v
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
@@ -46,12 +47,12 @@ begin
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   values (displace_jobs.queue, v_now, cardinality(v_victims), - cardinality(v_victims));
   perform :SCHEMA.record_attempts(
-    array[cast(row(1, null, null, null, null, 'displaced', 'displaced by a newer job at the ceiling', null, null, null, null,
-      null) as :SCHEMA.ack_input)], v_victims, v_now);
+    array[cast(row(1, null, null, null, null, 'displaced', 'displaced by a newer job at the ceiling', null,
+      null, null, null, null) as :SCHEMA.ack_input)], v_victims, v_now);
   return cardinality(v_victims);
 end;
 $$;
 comment on function :SCHEMA.displace_jobs is
-  'Cancels up to most of the jobs that run longest in a partition, to make room under its ceiling. Their holders learn it at '
-  'their next call. Returns how many.';
+  'Cancels up to most of the jobs that run longest in a partition, to make room under its ceiling. Their '
+  'holders learn it at their next call. Returns how many.';
 revoke all on function :SCHEMA.displace_jobs from public;

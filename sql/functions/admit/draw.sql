@@ -15,8 +15,8 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes, d.weight,
-      d.deadline_ms, l.served_at_ms, row_number() over (
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes,
+      d.weight, d.deadline_ms, l.served_at_ms, row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
@@ -32,6 +32,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.draw is
-  'Locks available jobs at the head of each line, as many as it is asked for, passing over those that another claim '
-  'holds, and ranks them within their partition by priority, due time and age.';
+  'Locks available jobs at the head of each line, as many as it is asked for, passing over those that '
+  'another claim holds, and ranks them within their partition by priority, due time and age.';
 revoke all on function :SCHEMA.draw from public;

@@ -20,5 +20,6 @@ begin
   select d.queue, v_now, count(*), - count(*) from dropped d group by d.queue;
 end;
 $$;
-comment on function :SCHEMA.drop_saturated is 'Archives or cancels jobs that came to a full ceiling which does not let them wait.';
+comment on function :SCHEMA.drop_saturated is
+  'Archives or cancels jobs that came to a full ceiling which does not let them wait.';
 revoke all on function :SCHEMA.drop_saturated from public;

@@ -11,7 +11,8 @@ declare
 begin
   for v_turn in
     select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.no = any (pass.cut)) as cut_short,
-      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue and c.partition_key = l.partition_key) as served,
+      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue
+        and c.partition_key = l.partition_key) as served,
       coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
     from unnest(pass.lanes) l
     left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
@@ -35,6 +36,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.end_turns is
-  'Deficit round robin with a configured quantum: a turn that the capacity cut short keeps what it is owed and its place; one '
-  'that is over, or whose partition is empty, owes nothing and goes to the back.';
+  'Deficit round robin with a configured quantum: a turn that the capacity cut short keeps what it is owed '
+  'and its place; one that is over, or whose partition is empty, owes nothing and goes to the back.';
 revoke all on function :SCHEMA.end_turns from public;

@@ -33,6 +33,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.held_back_by is
-  'What would hold an available job back if it were first in line now: paused, quarantine, deadline, rate_class, '
-  'concurrency_limit, or null.';
+  'What would hold an available job back if it were first in line now: paused, quarantine, deadline, '
+  'rate_class, concurrency_limit, or null.';
 revoke all on function :SCHEMA.held_back_by from public;

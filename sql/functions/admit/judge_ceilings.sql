@@ -47,12 +47,14 @@ begin
       when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
       else null;
     end case;
-    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit',
+      v_limit.on_saturated in ('queue', 'cancel_running'));
   end loop;
   return verdict;
 end;
 $$;
 comment on function :SCHEMA.judge_ceilings is
-  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is too much waits, is '
-  'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says.';
+  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is '
+  'too much waits, is archived, is cancelled, or takes the place of the oldest that runs, as the ceiling '
+  'says.';
 revoke all on function :SCHEMA.judge_ceilings from public;

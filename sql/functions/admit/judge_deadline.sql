@@ -6,7 +6,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_late bigint[] := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= :SCHEMA.now_ms());
+  v_late bigint[] := array(select c.key from unnest(verdict.admitted) c
+    where c.deadline_ms <= :SCHEMA.now_ms());
 begin
   if v_late = '{}' then
     return verdict;
@@ -15,5 +16,6 @@ begin
   return :SCHEMA.refuse(verdict, v_late, 'deadline', false);
 end;
 $$;
-comment on function :SCHEMA.judge_deadline is 'Archives jobs whose deadline has passed by the store''s clock.';
+comment on function :SCHEMA.judge_deadline is
+  'Archives jobs whose deadline has passed by the store''s clock.';
 revoke all on function :SCHEMA.judge_deadline from public;

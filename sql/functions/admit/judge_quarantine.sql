@@ -15,7 +15,8 @@ begin
   v_bad := array(
     select j.key
     from :SCHEMA.job j
-    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
+      :SCHEMA.fingerprint(j.kind, j.payload))
     where j.key = any (array(select c.key from unnest(verdict.admitted) c)));
   if v_bad = '{}' then
     return verdict;
@@ -24,5 +25,6 @@ begin
   return :SCHEMA.refuse(verdict, v_bad, 'quarantine', false);
 end;
 $$;
-comment on function :SCHEMA.judge_quarantine is 'Takes jobs with quarantined content out of line, into the state that shows it.';
+comment on function :SCHEMA.judge_quarantine is
+  'Takes jobs with quarantined content out of line, into the state that shows it.';
 revoke all on function :SCHEMA.judge_quarantine from public;

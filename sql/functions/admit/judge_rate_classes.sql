@@ -29,8 +29,8 @@ begin
     having sum(c.weight) > :SCHEMA.class_tokens(r, v_now)) then
     return verdict;
   end if;
-  -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
-  -- that costs more than the burst may go when the bucket is full, and overdraws it.
+  -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same
+  -- class. A job that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
     select distinct s.key
     from (
@@ -51,6 +51,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.judge_rate_classes is
-  'Holds back jobs for which a rate class of theirs has too few tokens, under a lock on those classes, in order of name. A '
-  'class without a row limits nothing.';
+  'Holds back jobs for which a rate class of theirs has too few tokens, under a lock on those classes, in '
+  'order of name. A class without a row limits nothing.';
 revoke all on function :SCHEMA.judge_rate_classes from public;

@@ -24,15 +24,18 @@ begin
     group by l.queue, l.partition_key
   ), lanes as (
     select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
-      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key, l.tip_key, l.moved_at_ms,
+      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key,
+        l.tip_key, l.moved_at_ms,
       p.served_at_ms
     from picked p
     join :SCHEMA.lane l on l.queue = p.queue and l.partition_key = p.partition_key
       and l.sticky_worker in ('', lanes_of.worker)
     order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
+  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+    l.served_at_ms,
+      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms,
+        0) as :SCHEMA.lane_start)
     order by l.served_at_ms, l.priority desc, l.no)
   into v_lanes
   from lanes l
@@ -47,5 +50,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.lanes_of is
-  'The lines that a worker may draw from, least recently served partitions first, each with the place where to start.';
+  'The lines that a worker may draw from, least recently served partitions first, each with the place where '
+  'to start.';
 revoke all on function :SCHEMA.lanes_of from public;

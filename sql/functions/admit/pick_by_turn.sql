@@ -14,5 +14,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.pick_by_turn is
-  'What pick comes to within one queue without a quantum: the partitions take turns job by job, longest waiting first.';
+  'What pick comes to within one queue without a quantum: the partitions take turns job by job, longest '
+  'waiting first.';
 revoke all on function :SCHEMA.pick_by_turn from public;

@@ -24,6 +24,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.refuse is
-  'Takes jobs out of a verdict, counts them by queue under the reason, and closes their lines for the rest of the call where '
-  'those behind them must not pass.';
+  'Takes jobs out of a verdict, counts them by queue under the reason, and closes their lines for the rest '
+  'of the call where those behind them must not pass.';
 revoke all on function :SCHEMA.refuse from public;

@@ -30,5 +30,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.rotate_lanes is
-  'Sends partitions that were served to the back of the queue of turns, and empty lines out of it where there are many.';
+  'Sends partitions that were served to the back of the queue of turns, and empty lines out of it where '
+  'there are many.';
 revoke all on function :SCHEMA.rotate_lanes from public;

@@ -22,6 +22,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.running_by_partition is
-  'How many jobs of each partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak. No '
-  'row where none runs.';
+  'How many jobs of each partition run, in a queue that has a ceiling: counted from the leases, so that no '
+  'slot can leak. No row where none runs.';
 revoke all on function :SCHEMA.running_by_partition from public;

@@ -11,6 +11,5 @@ begin
     from :SCHEMA.running_by_partition(running_in.queue, array[running_in.partition_key]) r), 0);
 end;
 $$;
-comment on function :SCHEMA.running_in is
-  'How many jobs of a partition run, in a queue that has a ceiling.';
+comment on function :SCHEMA.running_in is 'How many jobs of a partition run, in a queue that has a ceiling.';
 revoke all on function :SCHEMA.running_in from public;

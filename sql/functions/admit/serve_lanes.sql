@@ -10,7 +10,8 @@ as $$
 declare
   v_mine bigint[];
 begin
-  v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip locked);
+  v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip
+    locked);
   update :SCHEMA.lane l
   set served_at_ms = serve_lanes.at_ms
   where l.no = any (v_mine);
@@ -18,9 +19,11 @@ begin
   delete from :SCHEMA.lane l
   using :SCHEMA.lane first
   where first.no = any (v_mine) and not first.dying
-    and l.queue = first.queue and l.partition_key = first.partition_key and l.sticky_worker = first.sticky_worker
+    and l.queue = first.queue and l.partition_key = first.partition_key
+    and l.sticky_worker = first.sticky_worker
     and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no;
 end;
 $$;
-comment on function :SCHEMA.serve_lanes is 'Puts lines behind all that have waited longer. Skips those that another claim is moving.';
+comment on function :SCHEMA.serve_lanes is
+  'Puts lines behind all that have waited longer. Skips those that another claim is moving.';
 revoke all on function :SCHEMA.serve_lanes from public;

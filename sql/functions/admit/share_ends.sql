@@ -11,9 +11,11 @@ begin
       round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
       as :SCHEMA.queue_share))
     from unnest(shares) s
-    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue = s.queue
+    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue =
+      s.queue
     left join :SCHEMA.queue w on w.queue = s.queue);
 end;
 $$;
-comment on function :SCHEMA.share_ends is 'Where the queues stand in the sharing once these jobs have been admitted.';
+comment on function :SCHEMA.share_ends is
+  'Where the queues stand in the sharing once these jobs have been admitted.';
 revoke all on function :SCHEMA.share_ends from public;

@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.share_out(lanes :SCHEMA.lane_start[], capacity integer, starts :SCHEMA.queue_share[])
+create or replace function :SCHEMA.share_out(lanes :SCHEMA.lane_start[], capacity integer,
+  starts :SCHEMA.queue_share[])
 returns table (queue text, quota integer)
 language plpgsql
 stable
@@ -24,6 +25,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.share_out is
-  'Divides the capacity among the queues that have lines: the r-th job of a queue stands at its position + (r - 1) / weight, '
-  'and the lowest places win. A queue without work takes no share.';
+  'Divides the capacity among the queues that have lines: the r-th job of a queue stands at its position + '
+  '(r - 1) / weight, and the lowest places win. A queue without work takes no share.';
 revoke all on function :SCHEMA.share_out from public;

@@ -44,10 +44,12 @@ begin
       end as reason
     from unnest(usable_lanes.lanes) with ordinality l
   )
-  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter (where j.reason is null),
-    array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
+  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter
+    (where j.reason is null), array_agg(cast(row((j.l).queue, j.reason,
+      1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
       select from :SCHEMA.job w
-      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key and w.sticky_worker = (j.l).sticky_worker
+      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
+        and w.sticky_worker = (j.l).sticky_worker
         and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
         and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
   into v_choice.lanes, v_choice.refusals
@@ -56,7 +58,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.usable_lanes is
-  'Leaves out lines that can''t be served now, because a rate class of theirs has no token or their partition is at its '
-  'ceiling: what waits there must not take the place of what can run. Counts one refusal for each with a job in it, and says '
-  'when the first of the classes will have a token, in ms.';
+  'Leaves out lines that can''t be served now, because a rate class of theirs has no token or their '
+  'partition is at its ceiling: what waits there must not take the place of what can run. Counts one refusal '
+  'for each with a job in it, and says when the first of the classes will have a token, in ms.';
 revoke all on function :SCHEMA.usable_lanes from public;

@@ -14,8 +14,10 @@ declare
   v_rows :SCHEMA.claim[];
 begin
   v_rows := array(
-    select c from :SCHEMA.admit_hinted(worker, queues, capacity, lease_ms, quantum, gen_random_uuid()::text) c);
-  perform :SCHEMA.backend_open_runs(array(select c from unnest(v_rows) c where c.id is not null), worker, false);
+    select c from :SCHEMA.admit_hinted(worker, queues, capacity, lease_ms, quantum,
+      gen_random_uuid()::text) c);
+  perform :SCHEMA.backend_open_runs(array(select c from unnest(v_rows) c where c.id is not null), worker,
+    false);
   return query
     select r.*, a.run_id, j.actor_json, j.signature_hash::text
     from generate_subscripts(v_rows, 1) i(n)

@@ -14,6 +14,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_cancel_job_if_active is
-  'Cancels a job that has not finished; one that has is left as it is. The holder of a running one learns it at its '
-  'next call. Errors: HR006 not_found, HR007.';
+  'Cancels a job that has not finished; one that has is left as it is. The holder of a running one learns it '
+  'at its next call. Errors: HR006 not_found, HR007.';
 revoke all on function :SCHEMA.backend_cancel_job_if_active from public;

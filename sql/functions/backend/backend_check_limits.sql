@@ -21,7 +21,8 @@ begin
         where j.kind = policy.task_name and j.backoff_base_ms is not null and j.stage < 2
         limit policy.max_in_flight) live);
     if v_current >= policy.max_in_flight then
-      perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have', jsonb_build_object(
+      perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have',
+        jsonb_build_object(
         'task', policy.task_name, 'scope', 'in_flight', 'limit', policy.max_in_flight, 'current', v_current,
         'retry_after_ms', 1000), 'try again when jobs have finished');
     end if;
@@ -35,13 +36,14 @@ begin
     if v_at_ms >= v_now - 1000 then
       perform :SCHEMA.raise_error('HR008', 'the task takes no more jobs in this second', jsonb_build_object(
         'task', policy.task_name, 'scope', 'per_second', 'limit', policy.max_enqueue_per_second,
-        'current', policy.max_enqueue_per_second, 'retry_after_ms', v_at_ms + 1001 - v_now), 'try again a little later');
+        'current', policy.max_enqueue_per_second, 'retry_after_ms', v_at_ms + 1001 - v_now),
+          'try again a little later');
     end if;
   end if;
   return v_now;
 end;
 $$;
 comment on function :SCHEMA.backend_check_limits is
-  'Raises HR008 where a limit of the task, whose row in task_limit the caller has locked, is reached. Returns the '
-  'time at which it looked.';
+  'Raises HR008 where a limit of the task, whose row in task_limit the caller has locked, is reached. '
+  'Returns the time at which it looked.';
 revoke all on function :SCHEMA.backend_check_limits from public;

@@ -17,7 +17,8 @@ declare
 begin
   lock table :SCHEMA.lease in row exclusive mode;
   -- Who loses the race for the row has lost the race for the job.
-  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(backend_claim_named.job_id) for update skip locked;
+  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(backend_claim_named.job_id) for
+    update skip locked;
   if not found or v_job.sticky_worker not in ('', backend_claim_named.worker)
     or exists (select from :SCHEMA.queue q where q.queue = v_job.queue and q.paused)
   then
@@ -55,6 +56,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_claim_named is
-  'Claims one job, which must be available or due: by the rules of the gate, without its turns. A reservation of '
-  'the job becomes its lease. No row where it can''t run now.';
+  'Claims one job, which must be available or due: by the rules of the gate, without its turns. A '
+  'reservation of the job becomes its lease. No row where it can''t run now.';
 revoke all on function :SCHEMA.backend_claim_named from public;

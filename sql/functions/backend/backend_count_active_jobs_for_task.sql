@@ -6,7 +6,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return :SCHEMA.backend_count_jobs_for_task(task_name, 'queued') + :SCHEMA.backend_count_jobs_for_task(task_name, 'running');
+  return :SCHEMA.backend_count_jobs_for_task(task_name,
+    'queued') + :SCHEMA.backend_count_jobs_for_task(task_name, 'running');
 end;
 $$;
 comment on function :SCHEMA.backend_count_active_jobs_for_task is

@@ -12,5 +12,6 @@ begin
   return (select count(*) from :SCHEMA.attempt a where a.started_at_ms >= backend_count_runs_since.since_ms);
 end;
 $$;
-comment on function :SCHEMA.backend_count_runs_since is 'How many runs have started at or after an instant; exact.';
+comment on function :SCHEMA.backend_count_runs_since is
+  'How many runs have started at or after an instant; exact.';
 revoke all on function :SCHEMA.backend_count_runs_since from public;

@@ -19,5 +19,6 @@ begin
     order by p.queue;
 end;
 $$;
-comment on function :SCHEMA.backend_distinct_pools_queued is 'Pools in which a job could be claimed now, by name.';
+comment on function :SCHEMA.backend_distinct_pools_queued is
+  'Pools in which a job could be claimed now, by name.';
 revoke all on function :SCHEMA.backend_distinct_pools_queued from public;

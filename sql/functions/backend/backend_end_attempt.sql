@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.backend_end_attempt(job :SCHEMA.job, run :SCHEMA.attempt, status text, error text)
+create or replace function :SCHEMA.backend_end_attempt(job :SCHEMA.job, run :SCHEMA.attempt, status text,
+  error text)
 returns void
 language plpgsql
 volatile

@@ -42,8 +42,8 @@ end;
 $$;
 comment on function :SCHEMA.backend_enqueue_with_policies is
   'Enqueues a job under the policies of its task: those given, or else those stored. Returns its id and '
-  'inserted_new, or the id of the live job that has its idempotency key, or of the same job enqueued before, and '
-  'reused_idempotent; that consumes no limit. The limits max_in_flight and max_enqueue_per_second are exact for the '
-  'whole fleet. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 invalid, HR008 rate_limited '
-  '(task, scope, limit, current, retry_after_ms).';
+  'inserted_new, or the id of the live job that has its idempotency key, or of the same job enqueued before, '
+  'and reused_idempotent; that consumes no limit. The limits max_in_flight and max_enqueue_per_second are '
+  'exact for the whole fleet. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 '
+  'invalid, HR008 rate_limited (task, scope, limit, current, retry_after_ms).';
 revoke all on function :SCHEMA.backend_enqueue_with_policies from public;

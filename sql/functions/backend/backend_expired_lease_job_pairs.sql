@@ -25,7 +25,8 @@ begin
         order by l.expires_at_ms
         limit backend_expired_lease_job_pairs.max_rows) l
       cross join lateral (
-        select coalesce(a.run_id, l.lease_id) as lease_id, :SCHEMA.job_id(j.key, j.id) as job_id, l.expires_at_ms
+        select coalesce(a.run_id, l.lease_id) as lease_id, :SCHEMA.job_id(j.key, j.id) as job_id,
+          l.expires_at_ms
         from unnest(l.keys) k(key)
         join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
         left join :SCHEMA.attempt a on a.job_key = j.key and a.finished_at_ms is null and a.fence = j.fence) h
@@ -40,6 +41,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_expired_lease_job_pairs is
-  'Leases that have expired, with their jobs: of jobs that still count as running, which reclaim_expired takes '
-  'back, and reservations. Oldest first, at most max_rows. Errors: HR007.';
+  'Leases that have expired, with their jobs: of jobs that still count as running, which reclaim_expired '
+  'takes back, and reservations. Oldest first, at most max_rows. Errors: HR007.';
 revoke all on function :SCHEMA.backend_expired_lease_job_pairs from public;

@@ -14,7 +14,8 @@ begin
   perform :SCHEMA.check_text('idempotency_key', idempotency_key, 1024);
   return (
     select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j
-    where j.unique_key = :SCHEMA.scoped_unique_key('', convert_to(idempotency_key, 'UTF8'), 'global') and j.stage < 2);
+    where j.unique_key = :SCHEMA.scoped_unique_key('', convert_to(idempotency_key, 'UTF8'), 'global')
+      and j.stage < 2);
 end;
 $$;
 comment on function :SCHEMA.backend_find_nonterminal_by_idempotency_key is

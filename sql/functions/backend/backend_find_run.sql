@@ -22,5 +22,6 @@ begin
   return v_run;
 end;
 $$;
-comment on function :SCHEMA.backend_find_run is 'The attempt with this run id; its no is null where there is none.';
+comment on function :SCHEMA.backend_find_run is
+  'The attempt with this run id; its no is null where there is none.';
 revoke all on function :SCHEMA.backend_find_run from public;

@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.backend_leave_running(job :SCHEMA.job, run_id text, outcome text, error text)
+create or replace function :SCHEMA.backend_leave_running(job :SCHEMA.job, run_id text, outcome text,
+  error text)
 returns void
 language plpgsql
 volatile
@@ -17,9 +18,10 @@ begin
     select a.run_id from :SCHEMA.attempt a
     where a.job_key = job.key and a.finished_at_ms is null and a.fence = job.fence);
   if backend_leave_running.run_id = v_run_id then
-    v_settled := :SCHEMA.settle(array[cast(row(1, :SCHEMA.job_id(job.key, job.id), job.key, v_lease.lease_id, job.fence,
-      outcome, error, null, null, null, null, null) as :SCHEMA.ack_input)]);
-  elsif backend_leave_running.run_id is null and outcome = 'rate_limited' and v_lease.expires_at_ms <= :SCHEMA.now_ms() then
+    v_settled := :SCHEMA.settle(array[cast(row(1, :SCHEMA.job_id(job.key, job.id), job.key, v_lease.lease_id,
+      job.fence, outcome, error, null, null, null, null, null) as :SCHEMA.ack_input)]);
+  elsif backend_leave_running.run_id is null and outcome = 'rate_limited'
+    and v_lease.expires_at_ms <= :SCHEMA.now_ms() then
     perform :SCHEMA.lose_leases(array[job.key]);
     delete from :SCHEMA.lease l where l.lease_no = job.lease_no and l.queue is not null;
   end if;
@@ -31,6 +33,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_leave_running is
-  'Ends the attempt of a running job, which the caller has locked, for the holder of its run; without a run it is '
-  'given up where its lease has expired. HR005 where it is somebody else''s.';
+  'Ends the attempt of a running job, which the caller has locked, for the holder of its run; without a run '
+  'it is given up where its lease has expired. HR005 where it is somebody else''s.';
 revoke all on function :SCHEMA.backend_leave_running from public;

@@ -34,6 +34,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_list_jobs is
-  'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. Errors: '
-  'HR007.';
+  'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_jobs from public;

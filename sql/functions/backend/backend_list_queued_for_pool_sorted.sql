@@ -19,6 +19,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_list_queued_for_pool_sorted is
-  'Jobs of a pool that could be claimed now: due, not paused, not quarantined. By priority, then by when they came '
-  'into line (created, or due again), then by age; at most max_rows. Errors: HR007.';
+  'Jobs of a pool that could be claimed now: due, not paused, not quarantined. By priority, then by when '
+  'they came into line (created, or due again), then by age; at most max_rows. Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_queued_for_pool_sorted from public;

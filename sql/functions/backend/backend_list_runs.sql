@@ -33,6 +33,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_list_runs is
-  'Runs, newest first, of one job or all: skip so many, at most max_rows (0..10000). The order is total. Errors: '
-  'HR007.';
+  'Runs, newest first, of one job or all: skip so many, at most max_rows (0..10000). The order is total. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_runs from public;

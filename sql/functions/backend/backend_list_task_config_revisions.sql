@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.backend_list_task_config_revisions(task_name text, max_rows integer default 100)
+create or replace function :SCHEMA.backend_list_task_config_revisions(task_name text,
+  max_rows integer default 100)
 returns setof :SCHEMA.task_config
 language plpgsql
 stable

@@ -14,7 +14,8 @@ begin
   update :SCHEMA.task_limit l set enqueued = l.enqueued + 1
   where l.task_name = policy.task_name
   returning l.enqueued into v_number;
-  insert into :SCHEMA.enqueue_window (task_name, no, at_ms) values (policy.task_name, v_number, backend_note_enqueue.at_ms);
+  insert into :SCHEMA.enqueue_window (task_name, no, at_ms)
+    values (policy.task_name, v_number, backend_note_enqueue.at_ms);
   -- What is older than a second limits nobody any more, whatever the limit is.
   delete from :SCHEMA.enqueue_window w
   where w.task_name = policy.task_name and w.no <= v_number - policy.max_enqueue_per_second

@@ -21,6 +21,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_pop_claim_from_pool is
-  'Claims what the gate would admit next from a pool, as backend_try_claim_job does: lowest priority number first. '
-  'No row where nothing can run now. Errors: HR007.';
+  'Claims what the gate would admit next from a pool, as backend_try_claim_job does: lowest priority number '
+  'first. No row where nothing can run now. Errors: HR007.';
 revoke all on function :SCHEMA.backend_pop_claim_from_pool from public;

@@ -11,7 +11,8 @@ declare
   v_signature numeric;
   v_priority bigint;
 begin
-  perform :SCHEMA.check_keys('job', job, '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
+  perform :SCHEMA.check_keys('job', job,
+    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
     'signature_hash,attempt,run_id,delay_ms}');
   begin
     v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
@@ -24,7 +25,8 @@ begin
   -- Higher first, as the core has it, is the negative; the least integer has none.
   perform :SCHEMA.check_range('priority', v_priority, -2147483647, 2147483647);
   v_job.priority := - v_priority;
-  if v_signature is not null and (v_signature not between 0 and 18446744073709551615 or v_signature <> trunc(v_signature)) then
+  if v_signature is not null and (v_signature not between 0 and 18446744073709551615
+    or v_signature <> trunc(v_signature)) then
     perform :SCHEMA.raise_invalid('signature_hash', 'is out of bounds', '0..2^64-1');
   elsif octet_length(job ->> 'actor_json') > 65536 then
     perform :SCHEMA.raise_invalid('actor_json', 'is too long', 'at most 65536 bytes');
@@ -44,12 +46,14 @@ begin
   v_job.schema_version := 1;
   v_job.pending := false;
   v_job.max_attempts := greatest(policy.max_attempts, 1);
-  v_job.retention_ms := case when policy.retention_ms is null then 315576000000000 else nullif(policy.retention_ms, 0) end;
+  v_job.retention_ms := case when policy.retention_ms is null then 315576000000000
+    else nullif(policy.retention_ms, 0) end;
   v_job.face := row(job ->> 'actor_json', v_signature, policy.base_delay_ms, policy.backoff_multiplier,
     policy.max_delay_ms);
   if job ->> 'idempotency_key' <> '' and policy.idempotency_mode is distinct from 'none' then
     v_input.idempotency_key := job ->> 'idempotency_key';
-    v_job.unique_key := :SCHEMA.scoped_unique_key(v_job.kind, convert_to(v_input.idempotency_key, 'UTF8'), 'global');
+    v_job.unique_key := :SCHEMA.scoped_unique_key(v_job.kind, convert_to(v_input.idempotency_key, 'UTF8'),
+      'global');
   end if;
   perform :SCHEMA.check_jobs(array[v_job]);
   v_input.job := v_job;
@@ -59,6 +63,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_read_job is
-  'A job of the backend surface as the core takes it: lower priority first becomes higher first, attempts from 1 '
-  'become attempts from 0, what is to stay for ever stays 10,000 years. HR007 for what is out of bounds.';
+  'A job of the backend surface as the core takes it: lower priority first becomes higher first, attempts '
+  'from 1 become attempts from 0, what is to stay for ever stays 10,000 years. HR007 for what is out of '
+  'bounds.';
 revoke all on function :SCHEMA.backend_read_job from public;

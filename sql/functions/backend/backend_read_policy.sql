@@ -12,7 +12,8 @@ declare
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
     'rate_limit_policy,idempotency_mode,retention_ms}');
-  perform :SCHEMA.check_keys('retry_policy', v_retry, '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
+  perform :SCHEMA.check_keys('retry_policy', v_retry,
+    '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
   perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');
   begin
     v_policy.task_name := coalesce(backend_read_policy.task_name, config ->> 'task_name');
@@ -38,7 +39,8 @@ begin
   perform :SCHEMA.check_range('max_in_flight', v_policy.max_in_flight, 0, 2147483647);
   perform :SCHEMA.check_range('max_enqueue_per_second', v_policy.max_enqueue_per_second, 0, 2147483647);
   if v_policy.backoff_multiplier <> 0 and not v_policy.backoff_multiplier between 1 and 100 then
-    perform :SCHEMA.raise_invalid('backoff_multiplier', 'is out of bounds: ' || v_policy.backoff_multiplier, '1..100, or 0 for none');
+    perform :SCHEMA.raise_invalid('backoff_multiplier', 'is out of bounds: ' || v_policy.backoff_multiplier,
+      '1..100, or 0 for none');
   elsif v_policy.idempotency_mode not in ('lwt', 'none') then
     perform :SCHEMA.raise_invalid('idempotency_mode', 'is unknown', 'lwt, none');
   elsif v_policy.retention_ms is not null then
@@ -48,6 +50,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_read_policy is
-  'The policies of a task as JSON, with their defaults: one execution, no limits, pool global, priority 1. HR007 '
-  'for what is out of bounds.';
+  'The policies of a task as JSON, with their defaults: one execution, no limits, pool global, priority 1. '
+  'HR007 for what is out of bounds.';
 revoke all on function :SCHEMA.backend_read_policy from public;

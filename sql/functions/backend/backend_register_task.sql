@@ -20,6 +20,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_register_task is
-  'Stores the policies of a task where none are stored yet, and never over what an operator set. True where it did. '
-  'Errors: HR007.';
+  'Stores the policies of a task where none are stored yet, and never over what an operator set. True where '
+  'it did. Errors: HR007.';
 revoke all on function :SCHEMA.backend_register_task from public;

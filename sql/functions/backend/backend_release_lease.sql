@@ -21,19 +21,21 @@ begin
   if v_job.state = 'running' and v_job.fence = v_run.fence then
     -- What is given up when its time is over was lost before: that counts as a crash.
     perform :SCHEMA.backend_leave_running(v_job,
-      case when (select l.expires_at_ms from :SCHEMA.lease l where l.lease_no = v_job.lease_no) > :SCHEMA.now_ms()
+      case when (select l.expires_at_ms from :SCHEMA.lease l
+        where l.lease_no = v_job.lease_no) > :SCHEMA.now_ms()
         then v_run.run_id end, 'rate_limited', null);
     return;
   end if;
   v_run := :SCHEMA.backend_find_run(lease_id);
-  if v_run.no is null or v_run.finished_at_ms is null or v_run.outcome in ('lease_lost', 'cancelled', 'displaced') then
+  if v_run.no is null or v_run.finished_at_ms is null
+    or v_run.outcome in ('lease_lost', 'cancelled', 'displaced') then
     perform :SCHEMA.raise_error('HR005', 'the lease is lost', jsonb_build_object('job_id', v_run.job_id,
       'lease_id', backend_release_lease.lease_id), 'stop working on the job: somebody else may have it');
   end if;
 end;
 $$;
 comment on function :SCHEMA.backend_release_lease is
-  'Gives a lease up: a reservation ends; a job that still runs under it is queued again in the same statement, as a '
-  'crash where the lease has expired. After the end of the run there is nothing left to give up. Errors: HR005 '
-  'lease_rejected where it is lost, HR007.';
+  'Gives a lease up: a reservation ends; a job that still runs under it is queued again in the same '
+  'statement, as a crash where the lease has expired. After the end of the run there is nothing left to give '
+  'up. Errors: HR005 lease_rejected where it is lost, HR007.';
 revoke all on function :SCHEMA.backend_release_lease from public;

@@ -14,7 +14,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_revert_job_to_queued is
-  'Puts a running job back into its place in line, no attempt spent: for its holder, who shows its run_id, or, as a '
-  'crash, once its lease has expired. A job that does not run is left as it is. Errors: HR005 lease_rejected where '
-  'somebody else holds it, HR006 not_found, HR007.';
+  'Puts a running job back into its place in line, no attempt spent: for its holder, who shows its run_id, '
+  'or, as a crash, once its lease has expired. A job that does not run is left as it is. Errors: HR005 '
+  'lease_rejected where somebody else holds it, HR006 not_found, HR007.';
 revoke all on function :SCHEMA.backend_revert_job_to_queued from public;

@@ -16,5 +16,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_runs is
-  'Attempts as the backend surface shows them. One that was not opened by a claim is called r + 16 hex digits.';
+  'Attempts as the backend surface shows them. One that was not opened by a claim is called r + 16 hex '
+  'digits.';
 revoke all on function :SCHEMA.backend_runs from public;

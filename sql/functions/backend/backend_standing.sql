@@ -19,7 +19,8 @@ begin
   end if;
   if (input.job).unique_key is not null then
     return (
-      select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j where j.unique_key = (input.job).unique_key and j.stage < 2);
+      select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j where j.unique_key = (input.job).unique_key
+        and j.stage < 2);
   end if;
   return null;
 end;

@@ -7,7 +7,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if status is not null and status not in ('queued', 'running', 'success', 'failed', 'canceled') then
-    perform :SCHEMA.raise_invalid('status', 'is unknown: ' || left(status, 40), 'queued, running, success, failed, canceled');
+    perform :SCHEMA.raise_invalid('status', 'is unknown: ' || left(status, 40),
+      'queued, running, success, failed, canceled');
   end if;
   return array(
     select e.state from unnest(enum_range(cast(null as :SCHEMA.job_state))) e(state)

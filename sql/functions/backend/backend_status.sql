@@ -16,6 +16,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_status is
-  'A state as the backend surface calls it: queued, running, success, failed (archived, quarantined, undecodable), '
-  'canceled.';
+  'A state as the backend surface calls it: queued, running, success, failed (archived, quarantined, '
+  'undecodable), canceled.';
 revoke all on function :SCHEMA.backend_status from public;

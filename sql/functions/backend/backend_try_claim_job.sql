@@ -27,6 +27,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_try_claim_job is
-  'Claims a queued job, once under any race: lease, fence and run are written together. run_id is the token of the '
-  'holder. No row where the job is unknown, taken, not due, paused, quarantined or over a limit. Errors: HR007.';
+  'Claims a queued job, once under any race: lease, fence and run are written together. run_id is the token '
+  'of the holder. No row where the job is unknown, taken, not due, paused, quarantined or over a limit. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_try_claim_job from public;

@@ -19,7 +19,8 @@ begin
   select j.* into v_job from :SCHEMA.job j
   where j.key = :SCHEMA.job_key(backend_try_claim_run_lease.job_id)
   for share skip locked;
-  if v_job.state = 'running' or (not found and :SCHEMA.job_key(backend_try_claim_run_lease.job_id) is not null) then
+  if v_job.state = 'running' or (not found and :SCHEMA.job_key(backend_try_claim_run_lease.job_id) is not
+    null) then
     return null;
   end if;
   insert into :SCHEMA.run_lease as r (job_id, lease_id, worker, expires_at_ms)
@@ -32,6 +33,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_try_claim_run_lease is
-  'Reserves an id, of a job that waits or of none, for ttl_secs, and returns the lease; null where another lease '
-  'holds it or the job runs. A claim of the job takes the reservation over. Errors: HR007.';
+  'Reserves an id, of a job that waits or of none, for ttl_secs, and returns the lease; null where another '
+  'lease holds it or the job runs. A claim of the job takes the reservation over. Errors: HR007.';
 revoke all on function :SCHEMA.backend_try_claim_run_lease from public;

@@ -8,7 +8,8 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, :SCHEMA.backend_policy_of(job ->> 'task_name'));
+  v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job,
+    :SCHEMA.backend_policy_of(job ->> 'task_name'));
   v_job :SCHEMA.job;
   v_placed :SCHEMA.placed_job;
 begin
@@ -31,7 +32,8 @@ end;
 $$;
 comment on function :SCHEMA.backend_upsert_job is
   'Stores a job: a new one in any status; one that is there may change its priority while it is queued, be '
-  'canceled, and leave running for the holder, who shows its run_id: success, failed for good, canceled, or queued, '
-  'as a retry where attempt is higher than before. Nothing leaves a final status, and content never changes. '
-  'Errors: HR001 duplicate, HR002 id_conflict, HR003, HR004, HR005 lease_rejected, HR007, HR009 illegal_transition.';
+  'canceled, and leave running for the holder, who shows its run_id: success, failed for good, canceled, or '
+  'queued, as a retry where attempt is higher than before. Nothing leaves a final status, and content never '
+  'changes. Errors: HR001 duplicate, HR002 id_conflict, HR003, HR004, HR005 lease_rejected, HR007, HR009 '
+  'illegal_transition.';
 revoke all on function :SCHEMA.backend_upsert_job from public;

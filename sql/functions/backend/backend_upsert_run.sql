@@ -13,12 +13,13 @@ declare
   v_status text := run ->> 'status';
   v_now bigint := :SCHEMA.now_ms();
 begin
-  perform :SCHEMA.check_keys('run', run, '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,'
-    'error_message}');
+  perform :SCHEMA.check_keys('run', run,
+    '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,error_message}');
   begin
     v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
     v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);
-    v_new.finished_at_ms := coalesce((run ->> 'finished_at_ms')::bigint, case when v_status <> 'running' then v_now end);
+    v_new.finished_at_ms := coalesce((run ->> 'finished_at_ms')::bigint, case when v_status <> 'running'
+      then v_now end);
     v_new.duration_ms := (run ->> 'duration_ms')::bigint;
   exception when data_exception then
     perform :SCHEMA.raise_invalid('run', sqlerrm, 'numbers within their bounds');
@@ -37,10 +38,11 @@ begin
     perform :SCHEMA.raise_invalid('run_id', 'has the form of a generated id', 'any other text');
   end if;
   v_new.outcome := case v_status when 'running' then null when 'canceled' then 'cancelled' else v_status end;
-  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, started_at_ms, finished_at_ms, outcome, error,
-    run_id, duration_ms)
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, started_at_ms, finished_at_ms, outcome,
+    error, run_id, duration_ms)
   select :SCHEMA.job_key(run ->> 'job_id'), run ->> 'job_id', run ->> 'task_name', 'global', v_new.attempt,
-    v_new.started_at_ms, v_new.finished_at_ms, v_new.outcome, :SCHEMA.backend_error_text(run ->> 'error_message'),
+    v_new.started_at_ms, v_new.finished_at_ms, v_new.outcome,
+      :SCHEMA.backend_error_text(run ->> 'error_message'),
     run ->> 'run_id', v_new.duration_ms
   where (:SCHEMA.backend_find_run(run ->> 'run_id')).no is null
   on conflict do nothing;
@@ -49,9 +51,11 @@ begin
   end if;
   v_run := :SCHEMA.backend_find_run(run ->> 'run_id');
   if v_run.job_id <> run ->> 'job_id' or v_run.kind <> run ->> 'task_name' then
-    perform :SCHEMA.raise_error('HR002', 'the id belongs to a run of another job', jsonb_build_object('job_id', v_run.job_id));
+    perform :SCHEMA.raise_error('HR002', 'the id belongs to a run of another job',
+      jsonb_build_object('job_id', v_run.job_id));
   elsif v_status <> 'running' then
-    perform :SCHEMA.backend_finish_run(run ->> 'run_id', v_status, v_new.duration_ms, run ->> 'error_message');
+    perform :SCHEMA.backend_finish_run(run ->> 'run_id', v_status, v_new.duration_ms,
+      run ->> 'error_message');
   elsif v_run.finished_at_ms is not null then
     perform :SCHEMA.raise_invalid('run_id', 'names a run that has ended', 'the end that is stored');
   elsif v_run.fence is null then

@@ -27,5 +27,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_upsert_task_config is
-  'Replaces the policies of a task, keeps what they were as a revision, and returns them as stored. Errors: HR007.';
+  'Replaces the policies of a task, keeps what they were as a revision, and returns them as stored. Errors: '
+  'HR007.';
 revoke all on function :SCHEMA.backend_upsert_task_config from public;

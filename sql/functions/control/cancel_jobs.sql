@@ -22,7 +22,8 @@ begin
     for update);
   if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
     v_closed := :SCHEMA.close_runs(array(
-      select cast(row(b.key, b.fence, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job', null)
+      select cast(row(b.key, b.fence, 'cancelled', 'cancelled by an operator while ' || l.worker
+        || ' held the job', null)
         as :SCHEMA.run_end)
       from unnest(v_before) b
       join :SCHEMA.lease l on l.lease_no = b.lease_no), v_now);
@@ -41,11 +42,13 @@ begin
     lease_no = null, claimed_at_ms = null, charged = null
   where j.key in (select b.key from unnest(v_before) b);
   if exists (select from unnest(v_before) b where b.lease_no is not null) then
-    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b where b.lease_no is not null));
+    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b
+      where b.lease_no is not null));
     -- Where there is a ceiling, somebody may have waited for the place.
     perform :SCHEMA.wake_workers(array(
       select distinct b.queue from unnest(v_before) b
-      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m where m.queue = b.queue)));
+      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m
+        where m.queue = b.queue)));
   end if;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select b.queue, v_now, - count(*) from unnest(v_before) b group by b.queue;

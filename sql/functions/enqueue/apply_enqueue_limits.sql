@@ -23,8 +23,9 @@ begin
       placed := array(
         select case
           when p.disposition = 'inserted' and j.queue = v_queue.queue then
-            cast(row(p.ord, null, null, 'backpressure', null, false, jsonb_build_object('queue', v_queue.queue,
-              'limit', v_queue.most, 'current', v_depth - v_queue.incoming, 'incoming', v_queue.incoming))
+            cast(row(p.ord, null, null, 'backpressure', null, false,
+              jsonb_build_object('queue', v_queue.queue, 'limit', v_queue.most, 'current',
+                v_depth - v_queue.incoming, 'incoming', v_queue.incoming))
               as :SCHEMA.placed_job)
           else p
         end
@@ -37,5 +38,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.apply_enqueue_limits is
-  'Marks inserted jobs as refused by backpressure where their queue, which the caller has locked, is now over its limit.';
+  'Marks inserted jobs as refused by backpressure where their queue, which the caller has locked, is now '
+  'over its limit.';
 revoke all on function :SCHEMA.apply_enqueue_limits from public;

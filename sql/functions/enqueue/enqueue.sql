@@ -38,7 +38,8 @@ begin
   select e.* into v_placed
   from :SCHEMA.enqueue_many(json_build_array(jsonb_strip_nulls(jsonb_build_object(
     'kind', kind,
-    'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
+    'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n',
+      ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
     'priority', priority, 'weight', weight,
     'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
@@ -54,14 +55,14 @@ begin
     'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
-    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition, v_placed.existing_id,
-      v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
+    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,
+      v_placed.existing_id, v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
   end if;
   return coalesce(v_placed.existing_id, v_placed.id);
 end;
 $$;
 comment on function :SCHEMA.enqueue is
-  'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. Options by name, times '
-  'as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, '
-  'HR007 invalid.';
+  'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. '
+  'Options by name, times as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, '
+  'HR003 quarantined, HR004 backpressure, HR007 invalid.';
 revoke all on function :SCHEMA.enqueue from public;

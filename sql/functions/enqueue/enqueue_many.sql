@@ -48,12 +48,13 @@ begin
 end;
 $$;
 comment on function :SCHEMA.enqueue_many is
-  'Enqueues a JSON list of jobs, all or nothing, and returns a row a job: inserted, replayed (the same id with the same '
-  'content: success), duplicate, or replaced. Keys of a job: kind, payload or payload_base64, id, queue, partition_key, '
-  'rate_class or rate_classes, priority (higher first), weight, max_attempts, scheduled_at_ms or delay_ms, timeout_ms, '
-  'deadline_ms, retention_ms, unique_key or unique_key_base64, unique_window_ms, unique_scope (kind, global), '
-  'unique_replace, unique_debounce_ms, headers, tags, pending, sticky_worker, schema_version, fingerprint, '
-  'periodic_schedule_id, periodic_tick_ms; instants and durations in ms. Errors: HR001 duplicate, HR002 id_conflict, HR003 '
-  'quarantined, HR004 backpressure, HR007 invalid. With on_conflict => ''report'' the first four are no errors: nothing is '
-  'written, and the rows say why; jobs that were refused only with their batch are withheld.';
+  'Enqueues a JSON list of jobs, all or nothing, and returns a row a job: inserted, replayed (the same id '
+  'with the same content: success), duplicate, or replaced. Keys of a job: kind, payload or payload_base64, '
+  'id, queue, partition_key, rate_class or rate_classes, priority (higher first), weight, max_attempts, '
+  'scheduled_at_ms or delay_ms, timeout_ms, deadline_ms, retention_ms, unique_key or unique_key_base64, '
+  'unique_window_ms, unique_scope (kind, global), unique_replace, unique_debounce_ms, headers, tags, '
+  'pending, sticky_worker, schema_version, fingerprint, periodic_schedule_id, periodic_tick_ms; instants and '
+  'durations in ms. Errors: HR001 duplicate, HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 '
+  'invalid. With on_conflict => ''report'' the first four are no errors: nothing is written, and the rows '
+  'say why; jobs that were refused only with their batch are withheld.';
 revoke all on function :SCHEMA.enqueue_many from public;

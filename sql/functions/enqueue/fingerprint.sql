@@ -12,6 +12,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.fingerprint is
-  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and payload, each behind '
-  'its length (32 bits, little endian).';
+  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and '
+  'payload, each behind its length (32 bits, little endian).';
 revoke all on function :SCHEMA.fingerprint from public;

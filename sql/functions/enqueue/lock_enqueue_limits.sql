@@ -14,5 +14,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.lock_enqueue_limits is
-  'Locks, in order of name, the queues among these jobs that have a limit; false where none has, and then nothing is locked.';
+  'Locks, in order of name, the queues among these jobs that have a limit; false where none has, and then '
+  'nothing is locked.';
 revoke all on function :SCHEMA.lock_enqueue_limits from public;

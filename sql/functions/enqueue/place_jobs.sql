@@ -16,7 +16,8 @@ begin
   if not exists (select from unnest(jobs) j where j.id is not null or j.unique_key is not null)
     and not (exists (select from :SCHEMA.quarantine) and exists (
       select from unnest(jobs) j
-      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
+      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
+        :SCHEMA.fingerprint(j.kind, j.payload))))
   then
     v_placed := array(select p from :SCHEMA.place_plain(jobs, v_at_ms) p);
   else

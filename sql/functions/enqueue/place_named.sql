@@ -9,7 +9,8 @@ set jit = off
 as $$
 declare
   v_fingerprint text := coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload));
-  v_start_ms bigint := coalesce(job.scheduled_at_ms, at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
+  v_start_ms bigint := coalesce(job.scheduled_at_ms,
+    at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
   v_state :SCHEMA.job_state :=
     case when job.pending then 'pending' when v_start_ms > at_ms then 'scheduled' else 'available' end;
   v_placed :SCHEMA.placed_job;
@@ -27,7 +28,8 @@ begin
         v_placed.existing_id := job.id;
         v_placed.disposition := case
           when v_holder.kind = job.kind and v_holder.queue = job.queue
-            and coalesce(v_holder.fingerprint, :SCHEMA.fingerprint(v_holder.kind, v_holder.payload)) = v_fingerprint
+            and coalesce(v_holder.fingerprint, :SCHEMA.fingerprint(v_holder.kind,
+              v_holder.payload)) = v_fingerprint
             then 'replayed'
           else 'id_conflict'
         end;
@@ -43,7 +45,8 @@ begin
       return v_placed;
     end if;
     if job.unique_window_ms is not null then
-      select * into v_throttle from :SCHEMA.throttle t where t.unique_key = job.unique_key and t.expires_at_ms > at_ms;
+      select * into v_throttle from :SCHEMA.throttle t where t.unique_key = job.unique_key
+        and t.expires_at_ms > at_ms;
       if found then
         v_placed.disposition := 'duplicate';
         v_placed.existing_id := v_throttle.job_id;
@@ -52,16 +55,22 @@ begin
     end if;
 
     insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
-      payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers, tags,
-      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash, backoff_base_ms,
+      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
+        partition_key, kind,
+      payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers,
+        tags,
+      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash,
+        backoff_base_ms,
       backoff_multiplier, backoff_max_ms)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
-      case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms, job.retention_ms,
-      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms,
-      (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms, (job.face).backoff_multiplier,
+      case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms,
+        job.retention_ms,
+      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id,
+        job.periodic_tick_ms,
+      (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms,
+        (job.face).backoff_multiplier,
       (job.face).backoff_max_ms)
     on conflict do nothing
     returning key into v_placed.key;
@@ -84,18 +93,21 @@ begin
       insert into :SCHEMA.tally (queue, at_ms, arrived, depth) values (job.queue, place_named.at_ms, 1, 1);
       if v_state = 'available' then
         perform :SCHEMA.open_lanes(array[cast(row(job.queue, job.partition_key, job.sticky_worker,
-          :SCHEMA.class_key(job.rate_classes), job.priority, v_start_ms, v_placed.key) as :SCHEMA.lane_entry)]);
+          :SCHEMA.class_key(job.rate_classes), job.priority, v_start_ms,
+            v_placed.key) as :SCHEMA.lane_entry)]);
       end if;
       return v_placed;
     end if;
 
-    -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the loop; the
-    -- holder of the key may finish before it is read here, and then the key is free again.
+    -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the
+    -- loop; the holder of the key may finish before it is read here, and then the key is free again.
     if job.unique_replace is null and job.unique_debounce_ms is null then
-      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's commit.
+      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's
+      -- commit.
       select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2;
     else
-      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2 for update;
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key
+        and j.stage < 2 for update;
     end if;
     if found then
       v_placed.key := v_holder.key;
@@ -108,6 +120,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.place_named is
-  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, id_conflict, quarantined, '
-  'duplicate, or replaced where the producer asked to replace the holder of the key.';
+  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, '
+  'id_conflict, quarantined, duplicate, or replaced where the producer asked to replace the holder of the '
+  'key.';
 revoke all on function :SCHEMA.place_named from public;

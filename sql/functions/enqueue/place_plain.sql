@@ -12,14 +12,18 @@ declare
 begin
   with placed as (
     insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
+      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
+        partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
       class_key, periodic_schedule_id, periodic_tick_ms)
     select
-      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled' else 'available' end
+      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
+        else 'available' end
         as :SCHEMA.job_state),
-      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue, j.partition_key,
-      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms, j.headers, j.tags,
+      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue,
+        j.partition_key,
+      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
+        j.headers, j.tags,
       j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
       j.periodic_schedule_id, j.periodic_tick_ms
     from unnest(jobs) j
@@ -33,9 +37,11 @@ begin
   )
   select
     (select array_agg(p.key order by p.key) from placed p),
-    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
+    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms,
+      e.key) as :SCHEMA.lane_entry))
      from (
-       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, min(p.scheduled_at_ms) as at_ms, min(p.key) as key
+       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority,
+         min(p.scheduled_at_ms) as at_ms, min(p.key) as key
        from placed p
        where p.state = 'available'
        group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority) e)
@@ -47,5 +53,6 @@ begin
     join (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j on j.n = k.n;
 end;
 $$;
-comment on function :SCHEMA.place_plain is 'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
+comment on function :SCHEMA.place_plain is
+  'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
 revoke all on function :SCHEMA.place_plain from public;

@@ -12,5 +12,6 @@ begin
       + coalesce((select sum(t.depth) from :SCHEMA.tally t where t.queue = queue_depth_of.queue), 0));
 end;
 $$;
-comment on function :SCHEMA.queue_depth_of is 'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
+comment on function :SCHEMA.queue_depth_of is
+  'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
 revoke all on function :SCHEMA.queue_depth_of from public;

@@ -16,13 +16,16 @@ begin
   case v_refused.disposition
     when 'duplicate' then
       perform :SCHEMA.raise_error('HR001', 'a job with this unique key exists', jsonb_build_object(
-        'existing_id', v_refused.existing_id, 'replaced', v_refused.replaced) || coalesce(v_refused.detail, '{}'));
+        'existing_id', v_refused.existing_id, 'replaced', v_refused.replaced)
+          || coalesce(v_refused.detail, '{}'));
     when 'id_conflict' then
       perform :SCHEMA.raise_error('HR002', 'the id belongs to a job with other content', v_refused.detail);
     when 'quarantined' then
-      perform :SCHEMA.raise_error('HR003', 'the content is quarantined', v_refused.detail, 'see quarantine_list and quarantine_release');
+      perform :SCHEMA.raise_error('HR003', 'the content is quarantined', v_refused.detail,
+        'see quarantine_list and quarantine_release');
     when 'backpressure' then
-      perform :SCHEMA.raise_error('HR004', 'the queue is at its limit', v_refused.detail, 'try again when jobs have finished');
+      perform :SCHEMA.raise_error('HR004', 'the queue is at its limit', v_refused.detail,
+        'try again when jobs have finished');
   end case;
 end;
 $$;

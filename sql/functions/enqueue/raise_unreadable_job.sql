@@ -28,8 +28,9 @@ begin
     foreach v_field in array c_bigints || c_integers loop
       v_value := (v_job -> v_field)::text;
       if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
-        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job ' || v_ord || ')',
-          case when v_field = any (c_integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
+        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job '
+          || v_ord || ')', case when v_field = any (c_integers) then '-2147483648..2147483647'
+            else '-2^63..2^63-1' end);
       elsif v_value <> 'null' and trim(both '"' from v_value)::numeric not between
           (case when v_field = any (c_integers) then -2147483648 else -9223372036854775808 end)
           and (case when v_field = any (c_integers) then 2147483647 else 9223372036854775807 end) then
@@ -39,7 +40,8 @@ begin
     end loop;
     v_value := (v_job -> 'pending')::text;
     if v_value not in ('null', 'true', 'false') then
-      perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord || ')', 'true, false');
+      perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord
+        || ')', 'true, false');
     end if;
     foreach v_field in array array['payload_base64', 'unique_key_base64'] loop
       v_value := trim(both '"' from (v_job -> v_field)::text);
@@ -52,5 +54,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.raise_unreadable_job is
-  'Raises HR007 for the first value in the JSON of enqueue_many that has a wrong type; the slow second look after a failure.';
+  'Raises HR007 for the first value in the JSON of enqueue_many that has a wrong type; the slow second look '
+  'after a failure.';
 revoke all on function :SCHEMA.raise_unreadable_job from public;

@@ -26,7 +26,8 @@ begin
         when r.rate_class <> '' then array[r.rate_class]
       end,
       coalesce(r.weight, 1), r.fingerprint, coalesce(r.priority, 0), coalesce(r.max_attempts, 25),
-      r.scheduled_at_ms, r.delay_ms, nullif(r.timeout_ms, 0), nullif(r.deadline_ms, 0), nullif(r.retention_ms, 0),
+      r.scheduled_at_ms, r.delay_ms, nullif(r.timeout_ms, 0), nullif(r.deadline_ms, 0),
+        nullif(r.retention_ms, 0),
       case
         when r.unique_key is null and r.unique_key_base64 is null then null
         else :SCHEMA.scoped_unique_key(r.kind,
@@ -48,7 +49,8 @@ begin
           'payload_base64|stands beside payload|one of the two'
         when r.unique_key is not null and r.unique_key_base64 is not null then
           'unique_key_base64|stands beside unique_key|one of the two'
-        when octet_length(r.unique_key) > 1024 or octet_length(decode(r.unique_key_base64, 'base64')) > 1024 then
+        when octet_length(r.unique_key) > 1024 or octet_length(decode(r.unique_key_base64, 'base64')) > 1024
+          then
           'unique_key|is too long|at most 1024 bytes'
         when r.rate_class <> '' and r.rate_classes is not null then
           'rate_class|stands beside rate_classes|one of the two'
@@ -68,17 +70,22 @@ begin
   into v_jobs
   from rows from (
     json_to_recordset(jobs) as (
-      id text, kind text, schema_version integer, payload json, payload_base64 text, queue text, partition_key text,
-      rate_class text, rate_classes json, weight integer, fingerprint text, priority integer, max_attempts integer,
+      id text, kind text, schema_version integer, payload json, payload_base64 text, queue text,
+        partition_key text,
+      rate_class text, rate_classes json, weight integer, fingerprint text, priority integer,
+        max_attempts integer,
       scheduled_at_ms bigint, delay_ms bigint, timeout_ms bigint, deadline_ms bigint, retention_ms bigint,
-      unique_key text, unique_key_base64 text, unique_window_ms bigint, unique_scope text, unique_replace json,
+      unique_key text, unique_key_base64 text, unique_window_ms bigint, unique_scope text,
+        unique_replace json,
       unique_debounce_ms bigint, headers json, tags json, pending boolean, sticky_worker text,
       periodic_schedule_id text, periodic_tick_ms bigint),
     jsonb_array_elements(jobs::jsonb)
   ) with ordinality as r(
     id, kind, schema_version, payload, payload_base64, queue, partition_key, rate_class, rate_classes, weight,
-    fingerprint, priority, max_attempts, scheduled_at_ms, delay_ms, timeout_ms, deadline_ms, retention_ms, unique_key,
-    unique_key_base64, unique_window_ms, unique_scope, unique_replace, unique_debounce_ms, headers, tags, pending,
+    fingerprint, priority, max_attempts, scheduled_at_ms, delay_ms, timeout_ms, deadline_ms, retention_ms,
+      unique_key,
+    unique_key_base64, unique_window_ms, unique_scope, unique_replace, unique_debounce_ms, headers, tags,
+      pending,
     sticky_worker, periodic_schedule_id, periodic_tick_ms, o, ord);
   return v_jobs;
 exception when data_exception or invalid_parameter_value then
@@ -87,6 +94,6 @@ exception when data_exception or invalid_parameter_value then
 end;
 $$;
 comment on function :SCHEMA.read_jobs is
-  'The JSON of enqueue_many as rows with the defaults filled in. Values that can''t be read raise HR007; what is readable but '
-  'not allowed stands in fault.';
+  'The JSON of enqueue_many as rows with the defaults filled in. Values that can''t be read raise HR007; '
+  'what is readable but not allowed stands in fault.';
 revoke all on function :SCHEMA.read_jobs from public;

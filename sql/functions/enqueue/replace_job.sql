@@ -13,7 +13,8 @@ declare
   v_state :SCHEMA.job_state := holder.state;
   v_new :SCHEMA.job;
 begin
-  if (v_fields = '{}' and not v_debounce) or holder.state not in ('pending', 'scheduled', 'available', 'retryable') then
+  if (v_fields = '{}' and not v_debounce) or holder.state not in ('pending', 'scheduled', 'available',
+    'retryable') then
     return false;
   end if;
   v_start_ms := case
@@ -37,13 +38,14 @@ begin
   where j.key = holder.key
   returning * into v_new;
   if v_new.state = 'available' then
-    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker, v_new.class_key, v_new.priority,
-      v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
+    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker,
+      v_new.class_key, v_new.priority, v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
   end if;
   return true;
 end;
 $$;
 comment on function :SCHEMA.replace_job is
-  'Applies unique_replace or unique_debounce_ms to the holder of a unique key, which the caller has locked. False where '
-  'nothing was asked for or the holder is running. A kind never changes; a pending job stays pending.';
+  'Applies unique_replace or unique_debounce_ms to the holder of a unique key, which the caller has locked. '
+  'False where nothing was asked for or the holder is running. A kind never changes; a pending job stays '
+  'pending.';
 revoke all on function :SCHEMA.replace_job from public;

@@ -37,7 +37,8 @@ begin
     position_in_line := (
       select count(*) + 1 from (
         select from :SCHEMA.job j
-        where j.queue = v_job.queue and j.partition_key = v_job.partition_key and j.sticky_worker = v_job.sticky_worker
+        where j.queue = v_job.queue and j.partition_key = v_job.partition_key
+          and j.sticky_worker = v_job.sticky_worker
           and j.class_key = v_job.class_key and j.priority = v_job.priority and j.stage = 1
           and (j.scheduled_at_ms, j.key) < (v_job.scheduled_at_ms, v_job.key) and j.state = 'available'
         order by j.scheduled_at_ms desc, j.key desc
@@ -49,18 +50,20 @@ begin
       from (
         select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
           :SCHEMA.class_ready_ms(
-            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst), v_now) as ready_ms
+            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst),
+              v_now) as ready_ms
         from :SCHEMA.rate_class r
         where r.name = any (v_job.rate_classes)
           and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c
       order by c.ready_ms desc nulls first
       limit 1;
-      detail := jsonb_build_object('rate_class', v_class.name, 'tokens', v_class.tokens, 'weight', v_job.weight);
+      detail := jsonb_build_object('rate_class', v_class.name, 'tokens', v_class.tokens, 'weight',
+        v_job.weight);
       eta_ms := v_class.ready_ms;
     elsif reason = 'concurrency_limit' then
       detail := (
-        select jsonb_build_object('limit', m.name, 'max_concurrent', m.max_concurrent, 'on_saturated', m.on_saturated,
-          'running', :SCHEMA.running_in(v_job.queue, v_job.partition_key))
+        select jsonb_build_object('limit', m.name, 'max_concurrent', m.max_concurrent, 'on_saturated',
+          m.on_saturated, 'running', :SCHEMA.running_in(v_job.queue, v_job.partition_key))
         from :SCHEMA.concurrency_limit m where m.queue = v_job.queue);
     elsif reason = 'paused' then
       detail := jsonb_build_object('queue', v_job.queue);
@@ -72,8 +75,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.explain_admission is
-  'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, concurrency_limit, '
-  'or its state where that is the reason; admissible where nothing but its place in line stands before it (1 is the head; at '
-  'most 1000 counted). eta_ms: when the reason will have passed, if that can be told; for a rate class, counting those ahead '
-  'in its line at the same weight. No row where there is no such job. Errors: HR007.';
+  'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, '
+  'concurrency_limit, or its state where that is the reason; admissible where nothing but its place in line '
+  'stands before it (1 is the head; at most 1000 counted). eta_ms: when the reason will have passed, if that '
+  'can be told; for a rate class, counting those ahead in its line at the same weight. No row where there is '
+  'no such job. Errors: HR007.';
 revoke all on function :SCHEMA.explain_admission from public;

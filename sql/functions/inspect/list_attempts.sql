@@ -1,6 +1,7 @@
 create or replace function :SCHEMA.list_attempts(job_id text, max_rows integer default 50)
 returns table (
-  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint, outcome text,
+  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint,
+    outcome text,
   error text, logs jsonb
 )
 language plpgsql
@@ -22,5 +23,7 @@ begin
     limit max_rows;
 end;
 $$;
-comment on function :SCHEMA.list_attempts is 'The history of a job, newest first, at most 200 entries; what is kept depends on the queue (set_history_policy).';
+comment on function :SCHEMA.list_attempts is
+  'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
+  '(set_history_policy).';
 revoke all on function :SCHEMA.list_attempts from public;

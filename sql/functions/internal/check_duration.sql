@@ -9,5 +9,6 @@ begin
   perform :SCHEMA.check_range(field, value, 1, 315576000000000);
 end;
 $$;
-comment on function :SCHEMA.check_duration is 'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
+comment on function :SCHEMA.check_duration is
+  'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
 revoke all on function :SCHEMA.check_duration from public;

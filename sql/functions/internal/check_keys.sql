@@ -13,7 +13,8 @@ begin
   end if;
   select k into v_key from json_object_keys(value) k where k <> all (known) limit 1;
   if found then
-    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_key, 40), array_to_string(known, ', '));
+    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_key, 40),
+      array_to_string(known, ', '));
   end if;
 end;
 $$;

@@ -9,5 +9,6 @@ begin
   perform :SCHEMA.check_range('max_rows', max_rows, 1, greatest_value);
 end;
 $$;
-comment on function :SCHEMA.check_max_rows is 'Raises HR007 invalid unless a sweep''s or a list''s number of rows is within its bounds.';
+comment on function :SCHEMA.check_max_rows is
+  'Raises HR007 invalid unless a sweep''s or a list''s number of rows is within its bounds.';
 revoke all on function :SCHEMA.check_max_rows from public;

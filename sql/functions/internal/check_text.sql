@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer, may_be_empty boolean default false)
+create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer,
+  may_be_empty boolean default false)
 returns void
 language plpgsql
 stable
@@ -9,9 +10,11 @@ begin
   if value is null or (value = '' and not may_be_empty) then
     perform :SCHEMA.raise_invalid(field, 'must not be empty', '1..' || max_bytes || ' bytes');
   elsif octet_length(value) > max_bytes then
-    perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most ' || max_bytes || ' bytes');
+    perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most '
+      || max_bytes || ' bytes');
   end if;
 end;
 $$;
-comment on function :SCHEMA.check_text is 'Raises HR007 invalid unless the text is present and within its number of bytes.';
+comment on function :SCHEMA.check_text is
+  'Raises HR007 invalid unless the text is present and within its number of bytes.';
 revoke all on function :SCHEMA.check_text from public;

@@ -13,5 +13,6 @@ begin
   end;
 end;
 $$;
-comment on function :SCHEMA.class_key is 'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
+comment on function :SCHEMA.class_key is
+  'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
 revoke all on function :SCHEMA.class_key from public;

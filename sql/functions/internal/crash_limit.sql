@@ -9,5 +9,6 @@ begin
   return 3;
 end;
 $$;
-comment on function :SCHEMA.crash_limit is 'How many workers a job may take down before its content is quarantined.';
+comment on function :SCHEMA.crash_limit is
+  'How many workers a job may take down before its content is quarantined.';
 revoke all on function :SCHEMA.crash_limit from public;

@@ -11,5 +11,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.failed_retention_ms is
-  'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, else a week.';
+  'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, '
+  'else a week.';
 revoke all on function :SCHEMA.failed_retention_ms from public;

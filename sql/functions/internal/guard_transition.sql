@@ -17,13 +17,17 @@ begin
     return null;
   end if;
   get diagnostics v_context = pg_context;
-  perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to, jsonb_build_object(
-    'job_id', case when tg_op = 'DELETE' then :SCHEMA.job_id(old.key, old.id) else :SCHEMA.job_id(new.key, new.id) end,
+  perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to,
+    jsonb_build_object(
+    'job_id', case when tg_op = 'DELETE' then :SCHEMA.job_id(old.key, old.id)
+      else :SCHEMA.job_id(new.key, new.id) end,
     'from', v_from, 'to', v_to,
-    'event', coalesce((select m[1] from regexp_matches(v_context, 'function \S*?([a-z_]+)\(', 'g') m offset 1 limit 1), 'sql')));
+    'event', coalesce((select m[1] from regexp_matches(v_context, 'function \S*?([a-z_]+)\(',
+      'g') m offset 1 limit 1), 'sql')));
   return null;
 end;
 $$;
 comment on function :SCHEMA.guard_transition is
-  'Trigger: refuses with HR009 a move that has no row in the table transition. Off unless set_transition_guard(true).';
+  'Trigger: refuses with HR009 a move that has no row in the table transition. Off unless '
+  'set_transition_guard(true).';
 revoke all on function :SCHEMA.guard_transition from public;

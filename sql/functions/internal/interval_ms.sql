@@ -16,5 +16,6 @@ begin
   return floor(v_ms);
 end;
 $$;
-comment on function :SCHEMA.interval_ms is 'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
+comment on function :SCHEMA.interval_ms is
+  'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
 revoke all on function :SCHEMA.interval_ms from public;

@@ -6,7 +6,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  c_key text := '((?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key)[\\"'']*[[:space:]]*[=:][[:space:]]*)';
+  c_key text := '((?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key)'
+    '[\\"'']*[[:space:]]*[=:][[:space:]]*)';
   c_value text := '[^][:space:]\\"'',;&)}]+';
 begin
   -- The password of an URL may itself hold / ? #: all up to the last @ goes.
@@ -19,6 +20,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.mask_secrets is
-  'A text for people without what looks like a secret in it: the user and password of URLs, and the values behind '
-  'password, secret, token, API key, bearer and authorization, each up to where it ends.';
+  'A text for people without what looks like a secret in it: the user and password of URLs, and the values '
+  'behind password, secret, token, API key, bearer and authorization, each up to where it ends.';
 revoke all on function :SCHEMA.mask_secrets from public;

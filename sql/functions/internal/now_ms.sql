@@ -12,5 +12,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.now_ms is
-  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only tests have one.';
+  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only '
+  'tests have one.';
 revoke all on function :SCHEMA.now_ms from public;

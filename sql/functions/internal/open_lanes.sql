@@ -33,11 +33,12 @@ begin
   where exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.class_key = e.class_key and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
+      and l.class_key = e.class_key and l.priority = e.priority
+      and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
   perform :SCHEMA.wake_workers((select array_agg(distinct e.queue) from unnest(entries) e));
 end;
 $$;
 comment on function :SCHEMA.open_lanes is
-  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already past the job, and a '
-  'wake-up. Call it after the jobs are written: advance_lane relies on that order.';
+  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already '
+  'past the job, and a wake-up. Call it after the jobs are written: advance_lane relies on that order.';
 revoke all on function :SCHEMA.open_lanes from public;

@@ -27,6 +27,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.policy_backoff_ms is
-  'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth more; '
-  'never above max_ms (0: a day). attempt counts from 0. Null without a base.';
+  'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth '
+  'more; never above max_ms (0: a day). attempt counts from 0. Null without a base.';
 revoke all on function :SCHEMA.policy_backoff_ms from public;

@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}', hint text default '')
+create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}',
+  hint text default '')
 returns void
 language plpgsql
 stable
@@ -14,5 +15,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.raise_error is
-  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place that raises.';
+  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place '
+  'that raises.';
 revoke all on function :SCHEMA.raise_error from public;

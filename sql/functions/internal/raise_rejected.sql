@@ -6,8 +6,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform :SCHEMA.raise_error('HR005', 'the lease no longer holds the job', jsonb_build_object('job_id', job_id),
-    'stop working on it: somebody else may have it');
+  perform :SCHEMA.raise_error('HR005', 'the lease no longer holds the job',
+    jsonb_build_object('job_id', job_id), 'stop working on it: somebody else may have it');
 end;
 $$;
 comment on function :SCHEMA.raise_rejected is 'Raises HR005 lease_rejected for a job.';

@@ -21,5 +21,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.wake_workers is
-  'Notifies of queues with new work, but only those that some worker declared to sleep on: notifications serialise commits.';
+  'Notifies of queues with new work, but only those that some worker declared to sleep on: notifications '
+  'serialise commits.';
 revoke all on function :SCHEMA.wake_workers from public;

@@ -18,5 +18,6 @@ begin
     limit 10000;
 end;
 $$;
-comment on function :SCHEMA.concurrency_limits is 'The ceilings, with how many jobs of the queue run now in all its partitions.';
+comment on function :SCHEMA.concurrency_limits is
+  'The ceilings, with how many jobs of the queue run now in all its partitions.';
 revoke all on function :SCHEMA.concurrency_limits from public;

@@ -1,5 +1,7 @@
-create or replace function :SCHEMA.partitions(queue text, after text default null, max_rows integer default 200)
-returns table (partition_key text, waiting bigint, running bigint, deficit bigint, served_at_ms bigint, held_back text)
+create or replace function :SCHEMA.partitions(queue text, after text default null,
+  max_rows integer default 200)
+returns table (partition_key text, waiting bigint, running bigint, deficit bigint, served_at_ms bigint,
+  held_back text)
 language plpgsql
 stable
 security definer
@@ -17,14 +19,17 @@ begin
     select p.partition_key,
       (select count(*) from (
         select from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
+          and j.state = 'available'
         limit 1000) w),
       :SCHEMA.running_in(v_queue, p.partition_key),
-      coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue and d.partition_key = p.partition_key), 0),
+      coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue
+        and d.partition_key = p.partition_key), 0),
       p.served_at_ms,
       (select :SCHEMA.held_back_by(j)
         from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
+          and j.state = 'available'
         order by j.sticky_worker, j.class_key, j.priority desc, j.scheduled_at_ms, j.key
         limit 1)
     from (
@@ -38,7 +43,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.partitions is
-  'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running (where the queue has '
-  'a ceiling), what a turn cut short is still owed, when it was last served, and what holds back the first in line: paused, '
-  'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
+  'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running '
+  '(where the queue has a ceiling), what a turn cut short is still owed, when it was last served, and what '
+  'holds back the first in line: paused, quarantine, deadline, rate_class, concurrency_limit, or null. Page '
+  'on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;

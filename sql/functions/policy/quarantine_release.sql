@@ -28,12 +28,13 @@ begin
     -- Its unique key may have gone to another job: that one keeps it, and this job stays where it is.
     begin
       update :SCHEMA.job j
-      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null, quarantined_as = null
+      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null,
+        quarantined_as = null
       where j.key = v_job.key
       returning j.* into v_job;
       insert into :SCHEMA.tally (queue, at_ms, depth) values (v_job.queue, v_now, 1);
-      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker, v_job.class_key,
-        v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
+      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker,
+        v_job.class_key, v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
       v_released := v_released + 1;
     exception when unique_violation then
       null;
@@ -47,6 +48,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_release is
-  'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt is kept, so one more '
-  'crash quarantines it again. A job whose unique key another job has taken stays quarantined. Errors: HR006 not_found, HR007.';
+  'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt '
+  'is kept, so one more crash quarantines it again. A job whose unique key another job has taken stays '
+  'quarantined. Errors: HR006 not_found, HR007.';
 revoke all on function :SCHEMA.quarantine_release from public;

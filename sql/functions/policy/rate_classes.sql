@@ -15,16 +15,19 @@ declare
   v_now bigint := :SCHEMA.now_ms();
 begin
   return query
-    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused, round(:SCHEMA.class_tokens(r, v_now), 3),
-      nullif(r.deferred_until_ms, 0), :SCHEMA.class_ready_ms(r, 1, v_now),
+    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
+      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
+        :SCHEMA.class_ready_ms(r, 1, v_now),
       (select count(*) from (
         select
-        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority from :SCHEMA.lane l
+        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
+          from :SCHEMA.lane l
           where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key)) limit 1000) l
         cross join lateral (
           select from :SCHEMA.job j
           where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and j.state = 'available'
+            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+            and j.state = 'available'
           limit 1000) j
         limit 1000) n)
     from :SCHEMA.rate_class r
@@ -33,6 +36,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.rate_classes is
-  'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in their lines (at '
-  'most 1000 counted).';
+  'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in '
+  'their lines (at most 1000 counted).';
 revoke all on function :SCHEMA.rate_classes from public;

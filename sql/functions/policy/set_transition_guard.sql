@@ -15,6 +15,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.set_transition_guard is
-  'Switches the check of every move of a job against the table transition on or off. It costs time per row: on in tests, off '
-  'by default.';
+  'Switches the check of every move of a job against the table transition on or off. It costs time per row: '
+  'on in tests, off by default.';
 revoke all on function :SCHEMA.set_transition_guard from public;

@@ -32,5 +32,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.split_leases is
-  'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps admissions out.';
+  'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps '
+  'admissions out.';
 revoke all on function :SCHEMA.split_leases from public;

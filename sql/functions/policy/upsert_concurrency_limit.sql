@@ -16,11 +16,13 @@ begin
   perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
   perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_range('max_concurrent', upsert_concurrency_limit.max_concurrent, 1, 2147483647);
-  if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming', 'cancel_running') then
-    perform :SCHEMA.raise_invalid('on_saturated', 'is unknown', 'queue, discard, cancel_incoming, cancel_running');
+  if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming',
+    'cancel_running') then
+    perform :SCHEMA.raise_invalid('on_saturated', 'is unknown',
+      'queue, discard, cancel_incoming, cancel_running');
   end if;
-  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a queue that they
-  -- see without a ceiling.
+  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
+  -- queue that they see without a ceiling.
   lock table :SCHEMA.lease in share mode;
   select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
   if v_other <> upsert_concurrency_limit.name then
@@ -35,7 +37,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.upsert_concurrency_limit is
-  'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is reached, a job '
-  'waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs longest is (cancel_running). '
-  'Errors: HR007, also where the queue has a ceiling of another name.';
+  'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is '
+  'reached, a job waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs '
+  'longest is (cancel_running). Errors: HR007, also where the queue has a ceiling of another name.';
 revoke all on function :SCHEMA.upsert_concurrency_limit from public;

@@ -19,7 +19,8 @@ declare
   v_settled :SCHEMA.settled_job[];
 begin
   v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
-    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms', delay_ms,
+    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms',
+      delay_ms,
     'logs', logs, 'actual_weight', actual_weight))));
   if v_settled = '{}' then
     perform :SCHEMA.raise_rejected(job_id);
@@ -28,7 +29,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack is
-  'Ends an attempt: success, retry, skip, revoke, snooze (delay_ms needed), rate_limited, undecodable, checkpoint_stale. '
-  'Returns the state reached; deleted where no row is left. Without delay_ms a retry waits 1 s doubled per attempt, at most '
-  '1 h, and up to 1 s more; 0 is allowed and means at once. Errors: HR005 lease_rejected, HR007 invalid.';
+  'Ends an attempt: success, retry, skip, revoke, snooze (delay_ms needed), rate_limited, undecodable, '
+  'checkpoint_stale. Returns the state reached; deleted where no row is left. Without delay_ms a retry waits '
+  '1 s doubled per attempt, at most 1 h, and up to 1 s more; 0 is allowed and means at once. Errors: HR005 '
+  'lease_rejected, HR007 invalid.';
 revoke all on function :SCHEMA.ack from public;

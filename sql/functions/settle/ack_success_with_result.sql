@@ -1,5 +1,6 @@
 create or replace function :SCHEMA.ack_success_with_result(
-  job_id text, lease_id text, fence bigint, logs jsonb, actual_weight integer, schema_version integer, bytes bytea
+  job_id text, lease_id text, fence bigint, logs jsonb, actual_weight integer, schema_version integer,
+    bytes bytea
 )
 returns text
 language plpgsql
@@ -25,6 +26,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack_success_with_result is
-  'Ends an attempt with success and stores its result under the same fence; it is kept as long as the job is, so a job without '
-  'retention keeps none. Errors: HR005 lease_rejected, HR007 invalid.';
+  'Ends an attempt with success and stores its result under the same fence; it is kept as long as the job '
+  'is, so a job without retention keeps none. Errors: HR005 lease_rejected, HR007 invalid.';
 revoke all on function :SCHEMA.ack_success_with_result from public;

@@ -42,11 +42,13 @@ begin
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
+    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
+      s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
     from unnest(settled) s
     where s.state = 'available'));
 end;
 $$;
 comment on function :SCHEMA.after_settle is
-  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into line.';
+  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into '
+  'line.';
 revoke all on function :SCHEMA.after_settle from public;

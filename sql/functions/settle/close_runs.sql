@@ -27,6 +27,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.close_runs is
-  'Closes the runs that claims have opened, and forgets those of hand-backs. Returns the keys of the jobs whose end '
-  'is thereby written.';
+  'Closes the runs that claims have opened, and forgets those of hand-backs. Returns the keys of the jobs '
+  'whose end is thereby written.';
 revoke all on function :SCHEMA.close_runs from public;

@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.complete(job_id text, lease_id text, fence bigint, actual_weight integer default null)
+create or replace function :SCHEMA.complete(job_id text, lease_id text, fence bigint,
+  actual_weight integer default null)
 returns void
 language plpgsql
 volatile
@@ -11,6 +12,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.complete is
-  'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to roll back: the '
-  'fence then undoes the business writes too.';
+  'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
+  'roll back: the fence then undoes the business writes too.';
 revoke all on function :SCHEMA.complete from public;

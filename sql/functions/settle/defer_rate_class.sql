@@ -24,6 +24,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.defer_rate_class is
-  'Holds a rate class back, for the whole fleet, for ms from now: what a handler does that was told to come back later. A '
-  'deferral is never shortened. Returns until when, in ms. Errors: HR007.';
+  'Holds a rate class back, for the whole fleet, for ms from now: what a handler does that was told to come '
+  'back later. A deferral is never shortened. Returns until when, in ms. Errors: HR007.';
 revoke all on function :SCHEMA.defer_rate_class from public;

@@ -14,7 +14,8 @@ begin
   where l.lease_no = any (leases) and l.queue is not null
     and not exists (
       select from unnest(l.keys) k(key)
-      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key
+        and o.lease_no = l.lease_no offset 0) j);
 end;
 $$;
 comment on function :SCHEMA.drop_leases is

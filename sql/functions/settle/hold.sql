@@ -25,6 +25,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.hold is
-  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or fence no longer '
-  'holds it.';
+  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or '
+  'fence no longer holds it.';
 revoke all on function :SCHEMA.hold from public;

@@ -22,16 +22,20 @@ begin
           when r.job_id ~ '^j[0-9a-f]{16}$' then ('x' || substr(r.job_id, 2))::bit(64)::bigint
           else (select j.key from :SCHEMA.job j where j.id = r.job_id)
         end,
-        r.lease_id, r.fence, r.outcome, case when r.error is not null then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
+        r.lease_id, r.fence, r.outcome, case when r.error is not null
+          then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
         case when r.logs is not null then :SCHEMA.cut_logs(r.logs::jsonb) end,
-        r.actual_weight, r.result_schema_version, decode(r.result_base64, 'base64')) as :SCHEMA.ack_input) order by r.ord)
+        r.actual_weight, r.result_schema_version, decode(r.result_base64,
+          'base64')) as :SCHEMA.ack_input) order by r.ord)
     into v_acks
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
-      as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version, result_base64, ord);
+      as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version,
+        result_base64, ord);
   exception when data_exception or invalid_parameter_value then
-    perform :SCHEMA.raise_invalid('acks', sqlerrm, 'objects of job_id, lease_id, fence, outcome and the like');
+    perform :SCHEMA.raise_invalid('acks', sqlerrm,
+      'objects of job_id, lease_id, fence, outcome and the like');
   end;
   select f.ord, f.fault into v_bad
   from (
@@ -39,12 +43,14 @@ begin
       when a.id is null then 'job_id|must be given|text'
       when a.lease_id is null then 'lease_id|must be given|text'
       when a.fence is null then 'fence|must be given|a whole number'
-      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze', 'rate_limited',
+      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
+        'rate_limited',
           'undecodable', 'checkpoint_stale') then
         'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
         || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
       when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
-      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1 then 'delay_ms|is needed for a snooze|at least 1'
+      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1
+        then 'delay_ms|is needed for a snooze|at least 1'
       when a.actual_weight < 0 then 'actual_weight|is out of bounds|0..2147483647'
       when a.result_schema_version < 1 then 'result_schema_version|is out of bounds|at least 1'
       when a.result is not null and a.outcome <> 'success' then 'result|goes with success only|success'
@@ -57,11 +63,14 @@ begin
   limit 1;
   if found then
     perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
-      split_part(v_bad.fault, '|', 2) || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')' else '' end,
+      split_part(v_bad.fault, '|', 2) || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')'
+        else '' end,
       split_part(v_bad.fault, '|', 3));
   end if;
   return coalesce(v_acks, '{}');
 end;
 $$;
-comment on function :SCHEMA.read_acks is 'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their limits.';
+comment on function :SCHEMA.read_acks is
+  'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their '
+  'limits.';
 revoke all on function :SCHEMA.read_acks from public;

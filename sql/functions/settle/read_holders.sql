@@ -12,8 +12,8 @@ begin
     perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
   end if;
   begin
-    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null, null, null,
-      null, null, null) as :SCHEMA.ack_input) order by r.ord)
+    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null,
+      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord)
     into v_holders
     from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality
       as r(job_id, lease_id, fence, ord);
@@ -23,5 +23,6 @@ begin
   return coalesce(v_holders, '{}');
 end;
 $$;
-comment on function :SCHEMA.read_holders is 'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none.';
+comment on function :SCHEMA.read_holders is
+  'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none.';
 revoke all on function :SCHEMA.read_holders from public;

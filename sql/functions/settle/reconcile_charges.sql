@@ -36,6 +36,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.reconcile_charges is
-  'Gives back, or takes, what an attempt really cost against the weight charged at its admission, in each class that was '
-  'charged: under the fence of the ack, so exactly once.';
+  'Gives back, or takes, what an attempt really cost against the weight charged at its admission, in each '
+  'class that was charged: under the fence of the ack, so exactly once.';
 revoke all on function :SCHEMA.reconcile_charges from public;

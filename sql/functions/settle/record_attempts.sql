@@ -23,8 +23,9 @@ begin
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else least(s.attempt, 2147483646) + 1 end, s.fence,
-    s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt
+    else least(s.attempt, 2147483646) + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms,
+      s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
@@ -37,6 +38,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
-  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Of jobs of the backend '
-  'surface successes too, and runs that a claim has opened are closed. Snoozes, hand-backs and revokes leave none.';
+  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Of jobs of '
+  'the backend surface successes too, and runs that a claim has opened are closed. Snoozes, hand-backs and '
+  'revokes leave none.';
 revoke all on function :SCHEMA.record_attempts from public;

@@ -10,5 +10,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release is
-  'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 lease_rejected.';
+  'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
+  'lease_rejected.';
 revoke all on function :SCHEMA.release from public;

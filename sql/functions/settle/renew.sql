@@ -21,12 +21,14 @@ declare
 begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
-  -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
+  -- The leases are locked first and read in a statement of its own, which sees what was done to them
+  -- meanwhile.
   v_leases := array(
     select distinct h.lease_no
     from unnest(v_asked) a
     cross join lateral (
-      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence and j.lease_no is not null offset 0) h);
+      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence
+        and j.lease_no is not null offset 0) h);
   perform from :SCHEMA.lease l where l.lease_no = any (v_leases) order by l.lease_no for update;
   v_held := array(
     select h.key
@@ -60,8 +62,8 @@ begin
     else
       -- Some jobs of the claim are not to be kept: those that are get a lease of their own.
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
-        v_expires_ms, v_partly.keys)
+      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key,
+        v_partly.claimed_at_ms, v_expires_ms, v_partly.keys)
       returning lease_no into v_lease_no;
       -- Who holds one of the rows ends its attempt, and may wait for the lease that is locked here.
       update :SCHEMA.job j
@@ -80,6 +82,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.renew is
-  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the jobs that are no '
-  'longer held; it never fails because of those. A lease that has expired but was not reclaimed is revived. Errors: HR007.';
+  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the '
+  'jobs that are no longer held; it never fails because of those. A lease that has expired but was not '
+  'reclaimed is revived. Errors: HR007.';
 revoke all on function :SCHEMA.renew from public;

@@ -20,8 +20,8 @@ begin
     with held as materialized (
       select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
-      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the table would
-      -- walk all that has ever been in it.
+      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
+      -- table would walk all that has ever been in it.
       cross join lateral (
         select j.ctid as tid, j.lease_no
         from :SCHEMA.job j
@@ -34,16 +34,17 @@ begin
       delete from :SCHEMA.job j
       using held h
       where j.ctid = h.tid
-      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
-        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms, h.lease_no, h.own_lease,
+      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
+        j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
+          h.lease_no, h.own_lease,
         j.weight, j.charged) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
     exit when cardinality(v_settled) = cardinality(acks);
     v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
     exit when cardinality(v_settled) = cardinality(acks);
-    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row, may have left
-    -- the job to its holder.
+    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row,
+    -- may have left the job to its holder.
     v_left := array(
       select a from unnest(v_left) a
       where exists (
@@ -60,6 +61,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle is
-  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns those that did; '
-  'the others have written nothing. An expired lease that nobody reclaimed still counts: the work is done.';
+  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns '
+  'those that did; the others have written nothing. An expired lease that nobody reclaimed still counts: the '
+  'work is done.';
 revoke all on function :SCHEMA.settle from public;

@@ -18,11 +18,13 @@ begin
   with held as materialized (
     select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
       coalesce(c.max_attempts, h.max_attempts) as max_attempts,
-      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms, coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
+        coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
-        when 'retry' then case when h.attempt < coalesce(c.max_attempts, h.max_attempts) - 1 then 'retryable' else 'archived' end
+        when 'retry' then case when h.attempt < coalesce(c.max_attempts, h.max_attempts) - 1 then 'retryable'
+          else 'archived' end
         when 'skip' then 'archived'
         when 'snooze' then 'scheduled'
         when 'rate_limited' then 'available'
@@ -38,9 +40,11 @@ begin
       offset 0) h
     cross join lateral (
       select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
-    -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at its enqueue.
+    -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at
+    -- its enqueue.
     left join lateral (
-      select greatest(t.max_attempts, 1) as max_attempts, t.base_delay_ms, t.backoff_multiplier as multiplier, t.max_delay_ms
+      select greatest(t.max_attempts, 1) as max_attempts, t.base_delay_ms, t.backoff_multiplier as multiplier,
+        t.max_delay_ms
       from :SCHEMA.task_config t
       where a.outcome = 'retry' and h.backoff_base_ms is not null and t.task_name = h.kind
       offset 0) c on true
@@ -51,8 +55,8 @@ begin
       attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
         when h.state = 'retryable' then
-          v_now + coalesce(h.delay_ms, :SCHEMA.policy_backoff_ms(h.base_ms, h.multiplier, h.max_ms, j.attempt),
-            :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+          v_now + coalesce(h.delay_ms, :SCHEMA.policy_backoff_ms(h.base_ms, h.multiplier, h.max_ms,
+            j.attempt), :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
         when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,
@@ -62,8 +66,9 @@ begin
       lease_no = null, claimed_at_ms = null, charged = null
     from held h
     where j.ctid = h.tid
-    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
-      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms, h.lease_no, h.own_lease,
+    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
+      j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
+        h.lease_no, h.own_lease,
       j.weight, h.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
@@ -71,5 +76,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle_in_place is
-  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended badly.';
+  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended '
+  'badly.';
 revoke all on function :SCHEMA.settle_in_place from public;

@@ -24,5 +24,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.claim_duty is
-  'Claims or renews a duty for lease_ms: true where it is free, expired or already the holder''s. Never waits. Errors: HR007.';
+  'Claims or renews a duty for lease_ms: true where it is free, expired or already the holder''s. Never '
+  'waits. Errors: HR007.';
 revoke all on function :SCHEMA.claim_duty from public;

@@ -42,6 +42,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
-  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that can''t be deleted is '
-  'left and named in sweep_error.';
+  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
+  'can''t be deleted is left and named in sweep_error.';
 revoke all on function :SCHEMA.evict_retained from public;

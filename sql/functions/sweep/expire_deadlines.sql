@@ -38,6 +38,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
-  'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. Returns how many. A row '
-  'that can''t be moved is left and named in sweep_error.';
+  'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. '
+  'Returns how many. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.expire_deadlines from public;

@@ -42,6 +42,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.promote_due is
-  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes workers. Returns how '
-  'many. A row that can''t be moved is left and named in sweep_error.';
+  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
+  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.promote_due from public;

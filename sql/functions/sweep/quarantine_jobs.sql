@@ -26,5 +26,6 @@ begin
   return v_moved;
 end;
 $$;
-comment on function :SCHEMA.quarantine_jobs is 'Moves unfinished jobs, which the caller found quarantined and locked, into that state. Returns how many.';
+comment on function :SCHEMA.quarantine_jobs is
+  'Moves unfinished jobs, which the caller found quarantined and locked, into that state. Returns how many.';
 revoke all on function :SCHEMA.quarantine_jobs from public;

@@ -17,7 +17,8 @@ declare
   v_moved bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
-  -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were there.
+  -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were
+  -- there.
   select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
   select max(w.key) into v_to
   from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
@@ -54,7 +55,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_sweep is
-  'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of leaving the gate to '
-  'pass over them. Looks at ten times max_rows jobs and remembers how far it came. Returns how many it moved. A row that '
-  'can''t be moved is left and named in sweep_error.';
+  'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of '
+  'leaving the gate to pass over them. Looks at ten times max_rows jobs and remembers how far it came. '
+  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.quarantine_sweep from public;

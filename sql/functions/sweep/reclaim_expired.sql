@@ -54,11 +54,12 @@ begin
   where l.lease_no = any (v_leases)
     and not exists (
       select from unnest(l.keys) k(key)
-      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key
+        and o.lease_no = l.lease_no offset 0) j);
 end;
 $$;
 comment on function :SCHEMA.reclaim_expired is
-  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable after a wait, or '
-  'quarantined at the third crash. Returns the jobs taken, each to one caller only. A row that can''t be moved is left, '
-  'named in sweep_error, and does not hold up the others.';
+  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
+  'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
+  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
 revoke all on function :SCHEMA.reclaim_expired from public;

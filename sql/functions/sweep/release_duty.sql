@@ -14,5 +14,6 @@ begin
   where d.name = release_duty.name and d.holder = release_duty.holder;
 end;
 $$;
-comment on function :SCHEMA.release_duty is 'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+comment on function :SCHEMA.release_duty is
+  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
 revoke all on function :SCHEMA.release_duty from public;

@@ -25,18 +25,23 @@ begin
   v_oldest := pg_snapshot_xmin(pg_current_snapshot());
   select array_agg(r.no), min(r.at_ms) into v_returns, v_return_ms
   from :SCHEMA.lane_return r
-  where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+  where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
+    and r.sticky_worker = v_lane.sticky_worker
     and r.class_key = v_lane.class_key and r.priority = v_lane.priority;
   v_empty := not exists (
     select from :SCHEMA.job j
-    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-      and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+      and j.sticky_worker = v_lane.sticky_worker
+      and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
+      and j.state = 'available'
       and (j.scheduled_at_ms, j.key) >= (least(v_return_ms, v_lane.from_ms),
         case when v_return_ms <= v_lane.from_ms then -1 else v_lane.from_key end));
   if exists (
     select from :SCHEMA.lane o
-    where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key and o.sticky_worker = v_lane.sticky_worker
-      and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
+    where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
+      and o.sticky_worker = v_lane.sticky_worker
+      and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no
+      and not o.dying)
     or v_empty and v_lane.dying and v_oldest >= v_lane.retire_stamp
   then
     delete from :SCHEMA.lane l where l.no = v_lane.no;
@@ -45,8 +50,9 @@ begin
       select from :SCHEMA.lane o where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key);
     return true;
   end if;
-  -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
-  -- empty line stays empty: mark it, stamp it once the mark is there to be seen, remove it once all older ones have ended.
+  -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones
+  -- have ended an empty line stays empty: mark it, stamp it once the mark is there to be seen, remove it once
+  -- all older ones have ended.
   if v_empty then
     delete from :SCHEMA.lane_return r where r.no = any (v_returns);
     v_mark := coalesce(v_lane.mark_stamp, :SCHEMA.fresh_stamp());
@@ -63,5 +69,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.retire_lane is
-  'Takes an empty line one step nearer to its removal, or a second row of a line away. True when the row is gone.';
+  'Takes an empty line one step nearer to its removal, or a second row of a line away. True when the row is '
+  'gone.';
 revoke all on function :SCHEMA.retire_lane from public;

@@ -25,5 +25,7 @@ begin
   return v_gone;
 end;
 $$;
-comment on function :SCHEMA.retire_lanes is 'Removes lines that have stayed empty over three visits, ten minutes apart, and second rows of a line. Returns how many.';
+comment on function :SCHEMA.retire_lanes is
+  'Removes lines that have stayed empty over three visits, ten minutes apart, and second rows of a line. '
+  'Returns how many.';
 revoke all on function :SCHEMA.retire_lanes from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:1373b16c8dbe8a523f7241f904bf9602da003780
+--! Hash: sha1:026eb6828d5beb2174afd715b10dd3e97b55eb0b
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1063,7 +1063,8 @@ create table :SCHEMA.schema_migration (
 comment on table :SCHEMA.schema_migration is 'The migrations that this schema has; each migration writes its own row.';
 
 --! Included internal/raise_error.sql
-create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}', hint text default '')
+create or replace function :SCHEMA.raise_error(code text, message text, fields jsonb default '{}',
+  hint text default '')
 returns void
 language plpgsql
 stable
@@ -1079,7 +1080,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.raise_error is
-  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place that raises.';
+  'Raises an error of ours: SQLSTATE HRnnn, a plain message, and the fields as JSON in DETAIL. The one place '
+  'that raises.';
 revoke all on function :SCHEMA.raise_error from public;
 --! EndIncluded internal/raise_error.sql
 --! Included internal/raise_invalid.sql
@@ -1094,11 +1096,13 @@ begin
   perform :SCHEMA.raise_error(
     'HR007',
     raise_invalid.field || ' ' || raise_invalid.reason || ' (' || raise_invalid.bound || ')',
-    jsonb_build_object('field', raise_invalid.field, 'reason', raise_invalid.reason, 'bound', raise_invalid.bound)
+    jsonb_build_object('field', raise_invalid.field, 'reason', raise_invalid.reason, 'bound',
+      raise_invalid.bound)
   );
 end;
 $$;
-comment on function :SCHEMA.raise_invalid is 'Raises HR007 invalid with the field, what is wrong with it, and the bound.';
+comment on function :SCHEMA.raise_invalid is
+  'Raises HR007 invalid with the field, what is wrong with it, and the bound.';
 revoke all on function :SCHEMA.raise_invalid from public;
 --! EndIncluded internal/raise_invalid.sql
 --! Included internal/mask_secrets.sql
@@ -1110,7 +1114,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  c_key text := '((?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key)[\\"'']*[[:space:]]*[=:][[:space:]]*)';
+  c_key text := '((?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key)'
+    '[\\"'']*[[:space:]]*[=:][[:space:]]*)';
   c_value text := '[^][:space:]\\"'',;&)}]+';
 begin
   -- The password of an URL may itself hold / ? #: all up to the last @ goes.
@@ -1123,8 +1128,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.mask_secrets is
-  'A text for people without what looks like a secret in it: the user and password of URLs, and the values behind '
-  'password, secret, token, API key, bearer and authorization, each up to where it ends.';
+  'A text for people without what looks like a secret in it: the user and password of URLs, and the values '
+  'behind password, secret, token, API key, bearer and authorization, each up to where it ends.';
 revoke all on function :SCHEMA.mask_secrets from public;
 --! EndIncluded internal/mask_secrets.sql
 --! Included internal/utf8_text.sql
@@ -1160,7 +1165,8 @@ begin
   end if;
   select k into v_key from json_object_keys(value) k where k <> all (known) limit 1;
   if found then
-    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_key, 40), array_to_string(known, ', '));
+    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_key, 40),
+      array_to_string(known, ', '));
   end if;
 end;
 $$;
@@ -1198,8 +1204,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.policy_backoff_ms is
-  'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth more; '
-  'never above max_ms (0: a day). attempt counts from 0. Null without a base.';
+  'The wait before another try, in ms: base_ms times multiplier for each attempt before, and up to a tenth '
+  'more; never above max_ms (0: a day). attempt counts from 0. Null without a base.';
 revoke all on function :SCHEMA.policy_backoff_ms from public;
 --! EndIncluded internal/policy_backoff_ms.sql
 --! Included internal/now_ms.sql
@@ -1217,7 +1223,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.now_ms is
-  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only tests have one.';
+  'The store''s clock in milliseconds since the epoch, read when called. A row in test_clock moves it; only '
+  'tests have one.';
 revoke all on function :SCHEMA.now_ms from public;
 --! EndIncluded internal/now_ms.sql
 --! Included internal/class_key.sql
@@ -1236,7 +1243,8 @@ begin
   end;
 end;
 $$;
-comment on function :SCHEMA.class_key is 'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
+comment on function :SCHEMA.class_key is
+  'The rate classes of a job, sorted as they are stored, as one text that no other set has.';
 revoke all on function :SCHEMA.class_key from public;
 --! EndIncluded internal/class_key.sql
 --! Included internal/class_names.sql
@@ -1288,7 +1296,8 @@ begin
   return coalesce(job_id.id, 'j' || lpad(to_hex(job_id.key), 16, '0'));
 end;
 $$;
-comment on function :SCHEMA.job_id is 'The public id of a job: the one its producer chose, else j and 16 hex digits of the key.';
+comment on function :SCHEMA.job_id is
+  'The public id of a job: the one its producer chose, else j and 16 hex digits of the key.';
 revoke all on function :SCHEMA.job_id from public;
 --! EndIncluded internal/job_id.sql
 --! Included enqueue/fingerprint.sql
@@ -1306,8 +1315,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.fingerprint is
-  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and payload, each behind '
-  'its length (32 bits, little endian).';
+  'The content of a job as 32 lower-case hex digits: the first 16 bytes of the SHA-256 over kind and '
+  'payload, each behind its length (32 bits, little endian).';
 revoke all on function :SCHEMA.fingerprint from public;
 --! EndIncluded enqueue/fingerprint.sql
 --! Included internal/backoff_ms.sql
@@ -1322,7 +1331,8 @@ begin
   return least(3600000, 1000 * (1::bigint << least(greatest(backoff_ms.attempt, 0), 20)));
 end;
 $$;
-comment on function :SCHEMA.backoff_ms is 'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
+comment on function :SCHEMA.backoff_ms is
+  'The wait before another try, in ms: one second doubled with each attempt, at most one hour. No jitter.';
 revoke all on function :SCHEMA.backoff_ms from public;
 --! EndIncluded internal/backoff_ms.sql
 --! Included internal/channel.sql
@@ -1335,7 +1345,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select 'headrace_' || left(encode(sha256(convert_to(:SCHEMA_LITERAL, 'UTF8')), 'hex'), 32);
 $$;
-comment on function :SCHEMA.channel is 'The notification channel of this install; its payloads are names of queues.';
+comment on function :SCHEMA.channel is
+  'The notification channel of this install; its payloads are names of queues.';
 revoke all on function :SCHEMA.channel from public;
 --! EndIncluded internal/channel.sql
 --! Included internal/check_duration.sql
@@ -1350,7 +1361,8 @@ begin
   perform :SCHEMA.check_range(field, value, 1, 315576000000000);
 end;
 $$;
-comment on function :SCHEMA.check_duration is 'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
+comment on function :SCHEMA.check_duration is
+  'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
 revoke all on function :SCHEMA.check_duration from public;
 --! EndIncluded internal/check_duration.sql
 --! Included internal/check_max_rows.sql
@@ -1365,11 +1377,13 @@ begin
   perform :SCHEMA.check_range('max_rows', max_rows, 1, greatest_value);
 end;
 $$;
-comment on function :SCHEMA.check_max_rows is 'Raises HR007 invalid unless a sweep''s or a list''s number of rows is within its bounds.';
+comment on function :SCHEMA.check_max_rows is
+  'Raises HR007 invalid unless a sweep''s or a list''s number of rows is within its bounds.';
 revoke all on function :SCHEMA.check_max_rows from public;
 --! EndIncluded internal/check_max_rows.sql
 --! Included internal/check_range.sql
-create or replace function :SCHEMA.check_range(field text, value bigint, least_value bigint, greatest_value bigint)
+create or replace function :SCHEMA.check_range(field text, value bigint, least_value bigint,
+  greatest_value bigint)
 returns void
 language plpgsql
 stable
@@ -1380,15 +1394,18 @@ begin
   if value is null then
     perform :SCHEMA.raise_invalid(field, 'must be given', least_value || '..' || greatest_value);
   elsif value not between least_value and greatest_value then
-    perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, least_value || '..' || greatest_value);
+    perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, least_value || '..'
+      || greatest_value);
   end if;
 end;
 $$;
-comment on function :SCHEMA.check_range is 'Raises HR007 invalid unless the number is present and within its bounds.';
+comment on function :SCHEMA.check_range is
+  'Raises HR007 invalid unless the number is present and within its bounds.';
 revoke all on function :SCHEMA.check_range from public;
 --! EndIncluded internal/check_range.sql
 --! Included internal/check_text.sql
-create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer, may_be_empty boolean default false)
+create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer,
+  may_be_empty boolean default false)
 returns void
 language plpgsql
 stable
@@ -1399,11 +1416,13 @@ begin
   if value is null or (value = '' and not may_be_empty) then
     perform :SCHEMA.raise_invalid(field, 'must not be empty', '1..' || max_bytes || ' bytes');
   elsif octet_length(value) > max_bytes then
-    perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most ' || max_bytes || ' bytes');
+    perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most '
+      || max_bytes || ' bytes');
   end if;
 end;
 $$;
-comment on function :SCHEMA.check_text is 'Raises HR007 invalid unless the text is present and within its number of bytes.';
+comment on function :SCHEMA.check_text is
+  'Raises HR007 invalid unless the text is present and within its number of bytes.';
 revoke all on function :SCHEMA.check_text from public;
 --! EndIncluded internal/check_text.sql
 --! Included internal/crash_limit.sql
@@ -1418,7 +1437,8 @@ begin
   return 3;
 end;
 $$;
-comment on function :SCHEMA.crash_limit is 'How many workers a job may take down before its content is quarantined.';
+comment on function :SCHEMA.crash_limit is
+  'How many workers a job may take down before its content is quarantined.';
 revoke all on function :SCHEMA.crash_limit from public;
 --! EndIncluded internal/crash_limit.sql
 --! Included internal/cut_logs.sql
@@ -1438,13 +1458,15 @@ begin
   return (
     select jsonb_agg(
       case when octet_length(e.entry::text) <= 2048 then e.entry
-      else to_jsonb(:SCHEMA.cut_text(case when jsonb_typeof(e.entry) = 'string' then e.entry #>> '{}' else e.entry::text end, 2048))
+      else to_jsonb(:SCHEMA.cut_text(case when jsonb_typeof(e.entry) = 'string' then e.entry #>> '{}'
+        else e.entry::text end, 2048))
       end order by e.n)
     from jsonb_array_elements(logs) with ordinality e(entry, n)
     where e.n > jsonb_array_length(logs) - 100);
 end;
 $$;
-comment on function :SCHEMA.cut_logs is 'The last 100 entries of an attempt''s log, each cut to 2 KiB; null where there is none.';
+comment on function :SCHEMA.cut_logs is
+  'The last 100 entries of an attempt''s log, each cut to 2 KiB; null where there is none.';
 revoke all on function :SCHEMA.cut_logs from public;
 --! EndIncluded internal/cut_logs.sql
 --! Included internal/cut_text.sql
@@ -1487,7 +1509,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.failed_retention_ms is
-  'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, else a week.';
+  'How long, in ms, a job without a retention of its own stays after it ended badly: what its queue says, '
+  'else a week.';
 revoke all on function :SCHEMA.failed_retention_ms from public;
 --! EndIncluded internal/failed_retention_ms.sql
 --! Included internal/guard_transition.sql
@@ -1510,15 +1533,19 @@ begin
     return null;
   end if;
   get diagnostics v_context = pg_context;
-  perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to, jsonb_build_object(
-    'job_id', case when tg_op = 'DELETE' then :SCHEMA.job_id(old.key, old.id) else :SCHEMA.job_id(new.key, new.id) end,
+  perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || v_to,
+    jsonb_build_object(
+    'job_id', case when tg_op = 'DELETE' then :SCHEMA.job_id(old.key, old.id)
+      else :SCHEMA.job_id(new.key, new.id) end,
     'from', v_from, 'to', v_to,
-    'event', coalesce((select m[1] from regexp_matches(v_context, 'function \S*?([a-z_]+)\(', 'g') m offset 1 limit 1), 'sql')));
+    'event', coalesce((select m[1] from regexp_matches(v_context, 'function \S*?([a-z_]+)\(',
+      'g') m offset 1 limit 1), 'sql')));
   return null;
 end;
 $$;
 comment on function :SCHEMA.guard_transition is
-  'Trigger: refuses with HR009 a move that has no row in the table transition. Off unless set_transition_guard(true).';
+  'Trigger: refuses with HR009 a move that has no row in the table transition. Off unless '
+  'set_transition_guard(true).';
 revoke all on function :SCHEMA.guard_transition from public;
 --! EndIncluded internal/guard_transition.sql
 --! Included internal/interval_ms.sql
@@ -1540,7 +1567,8 @@ begin
   return floor(v_ms);
 end;
 $$;
-comment on function :SCHEMA.interval_ms is 'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
+comment on function :SCHEMA.interval_ms is
+  'An interval in whole milliseconds; HR007 where it is negative, absurd, or rounds to zero.';
 revoke all on function :SCHEMA.interval_ms from public;
 --! EndIncluded internal/interval_ms.sql
 
@@ -1623,13 +1651,14 @@ begin
   where exists (
     select from :SCHEMA.lane l
     where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.class_key = e.class_key and l.priority = e.priority and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
+      and l.class_key = e.class_key and l.priority = e.priority
+      and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
   perform :SCHEMA.wake_workers((select array_agg(distinct e.queue) from unnest(entries) e));
 end;
 $$;
 comment on function :SCHEMA.open_lanes is
-  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already past the job, and a '
-  'wake-up. Call it after the jobs are written: advance_lane relies on that order.';
+  'Tells the gate of jobs that became available: a lane for each line, a return where the gate is already '
+  'past the job, and a wake-up. Call it after the jobs are written: advance_lane relies on that order.';
 revoke all on function :SCHEMA.open_lanes from public;
 --! EndIncluded internal/open_lanes.sql
 --! Included internal/raise_rejected.sql
@@ -1641,8 +1670,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform :SCHEMA.raise_error('HR005', 'the lease no longer holds the job', jsonb_build_object('job_id', job_id),
-    'stop working on it: somebody else may have it');
+  perform :SCHEMA.raise_error('HR005', 'the lease no longer holds the job',
+    jsonb_build_object('job_id', job_id), 'stop working on it: somebody else may have it');
 end;
 $$;
 comment on function :SCHEMA.raise_rejected is 'Raises HR005 lease_rejected for a job.';
@@ -1658,8 +1687,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- The xmax of a snapshot is only one beyond the youngest transaction that has ended; one that is younger and still open
-  -- would not be waited for. So a transaction younger than all takes its number here, and ends.
+  -- The xmax of a snapshot is only one beyond the youngest transaction that has ended; one that is younger
+  -- and still open would not be waited for. So a transaction younger than all takes its number here, and
+  -- ends.
   begin
     perform pg_logical_emit_message(true, 'headrace', '');
     perform :SCHEMA.raise_error('HR000', 'a number was taken');
@@ -1670,8 +1700,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.fresh_stamp is
-  'A number beyond those of all transactions that have begun to write: once the oldest that is open has reached it, they have '
-  'ended.';
+  'A number beyond those of all transactions that have begun to write: once the oldest that is open has '
+  'reached it, they have ended.';
 revoke all on function :SCHEMA.fresh_stamp from public;
 --! EndIncluded internal/fresh_stamp.sql
 --! Included internal/sum_counts.sql
@@ -1716,7 +1746,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.wake_workers is
-  'Notifies of queues with new work, but only those that some worker declared to sleep on: notifications serialise commits.';
+  'Notifies of queues with new work, but only those that some worker declared to sleep on: notifications '
+  'serialise commits.';
 revoke all on function :SCHEMA.wake_workers from public;
 --! EndIncluded internal/wake_workers.sql
 --! Included enqueue/apply_enqueue_limits.sql
@@ -1745,8 +1776,9 @@ begin
       placed := array(
         select case
           when p.disposition = 'inserted' and j.queue = v_queue.queue then
-            cast(row(p.ord, null, null, 'backpressure', null, false, jsonb_build_object('queue', v_queue.queue,
-              'limit', v_queue.most, 'current', v_depth - v_queue.incoming, 'incoming', v_queue.incoming))
+            cast(row(p.ord, null, null, 'backpressure', null, false,
+              jsonb_build_object('queue', v_queue.queue, 'limit', v_queue.most, 'current',
+                v_depth - v_queue.incoming, 'incoming', v_queue.incoming))
               as :SCHEMA.placed_job)
           else p
         end
@@ -1759,7 +1791,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.apply_enqueue_limits is
-  'Marks inserted jobs as refused by backpressure where their queue, which the caller has locked, is now over its limit.';
+  'Marks inserted jobs as refused by backpressure where their queue, which the caller has locked, is now '
+  'over its limit.';
 revoke all on function :SCHEMA.apply_enqueue_limits from public;
 --! EndIncluded enqueue/apply_enqueue_limits.sql
 --! Included enqueue/check_jobs.sql
@@ -1777,7 +1810,8 @@ declare
   v_bytes bigint;
 begin
   if coalesce(cardinality(jobs), 0) not between 1 and 10000 then
-    perform :SCHEMA.raise_invalid('jobs', 'has ' || coalesce(cardinality(jobs), 0) || ' jobs', '1..10000 jobs');
+    perform :SCHEMA.raise_invalid('jobs', 'has ' || coalesce(cardinality(jobs), 0) || ' jobs',
+      '1..10000 jobs');
   end if;
   select f.fault, f.ord
   into v_fault, v_ord
@@ -1787,16 +1821,19 @@ begin
       when j.kind is null or j.kind !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
         'kind|is not a name of a task: ' || coalesce(left(j.kind, 40), 'null')
         || '|1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _'
-      when j.id is not null and octet_length(j.id) not between 1 and 255 then 'id|has a wrong length|1..255 bytes'
+      when j.id is not null and octet_length(j.id) not between 1 and 255
+        then 'id|has a wrong length|1..255 bytes'
       when octet_length(j.payload) > 1048576 then
         'payload|is too long: ' || octet_length(j.payload) || ' bytes|at most 1048576 bytes'
       when octet_length(j.queue) > 255 then 'queue|is too long|at most 255 bytes'
       when octet_length(j.partition_key) > 255 then 'partition_key|is too long|at most 255 bytes'
       when cardinality(j.rate_classes) > 4 then 'rate_classes|has too many|at most 4'
-      when j.rate_classes is not null and exists (select from unnest(j.rate_classes) c where c is null or octet_length(c) not between 1 and 255) then
+      when j.rate_classes is not null and exists (select from unnest(j.rate_classes) c where c is null
+        or octet_length(c) not between 1 and 255) then
         'rate_classes|has a name of a wrong length|1..255 bytes each'
       when octet_length(j.sticky_worker) > 255 then 'sticky_worker|is too long|at most 255 bytes'
-      when octet_length(j.fingerprint) not between 1 and 255 then 'fingerprint|has a wrong length|1..255 bytes'
+      when octet_length(j.fingerprint) not between 1 and 255
+        then 'fingerprint|has a wrong length|1..255 bytes'
       when j.weight < 1 then 'weight|is too small: ' || j.weight || '|at least 1'
       when j.max_attempts < 1 then 'max_attempts|is too small: ' || j.max_attempts || '|at least 1'
       when j.schema_version < 1 then 'schema_version|is too small: ' || j.schema_version || '|at least 1'
@@ -1804,14 +1841,18 @@ begin
       when j.scheduled_at_ms not between 0 and 315576000000000 then
         'scheduled_at_ms|is out of bounds|0..315576000000000'
       when j.timeout_ms not between 0 and 315576000000000 then 'timeout_ms|is out of bounds|0..10000 years'
-      when j.deadline_ms not between 0 and 315576000000000 then 'deadline_ms|is out of bounds|0..315576000000000'
-      when j.retention_ms not between 0 and 315576000000000 then 'retention_ms|is out of bounds|0..10000 years'
-      when j.unique_window_ms not between 0 and 315576000000000 then 'unique_window_ms|is out of bounds|0..10000 years'
+      when j.deadline_ms not between 0 and 315576000000000
+        then 'deadline_ms|is out of bounds|0..315576000000000'
+      when j.retention_ms not between 0 and 315576000000000
+        then 'retention_ms|is out of bounds|0..10000 years'
+      when j.unique_window_ms not between 0 and 315576000000000
+        then 'unique_window_ms|is out of bounds|0..10000 years'
       when j.unique_debounce_ms not between 0 and 315576000000000 then
         'unique_debounce_ms|is out of bounds|0..10000 years'
       when (j.unique_replace is not null or j.unique_debounce_ms is not null) and j.unique_key is null then
         'unique_replace|needs a unique_key|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and j.unique_window_ms is not null then
+      when (j.unique_replace is not null or j.unique_debounce_ms is not null)
+        and j.unique_window_ms is not null then
         'unique_replace|does not go with unique_window_ms|a unique_key without a window'
       when (j.unique_replace is not null or j.unique_debounce_ms is not null) and cardinality(jobs) > 1 then
         'unique_replace|needs a batch of one job|1 job'
@@ -1820,7 +1861,8 @@ begin
         'unique_replace|has an unknown field|payload, scheduled_at, priority, max_attempts'
       when j.unique_debounce_ms is not null and (j.scheduled_at_ms is not null or j.delay_ms is not null) then
         'unique_debounce_ms|stands beside a start time|one of the two'
-      when j.pending and (j.scheduled_at_ms is not null or j.delay_ms is not null or j.unique_debounce_ms is not null) then
+      when j.pending and (j.scheduled_at_ms is not null or j.delay_ms is not null
+        or j.unique_debounce_ms is not null) then
         'pending|does not go with a start time|one of the two'
       when (j.periodic_schedule_id is null) <> (j.periodic_tick_ms is null) then
         'periodic_schedule_id|needs periodic_tick_ms, and the other way round|both or neither'
@@ -1830,7 +1872,8 @@ begin
       when j.tags is not null and (cardinality(j.tags) > 32 or exists (
           select from unnest(j.tags) t where t is null or t !~ '^[\x20-\x7e]{1,64}$')) then
         'tags|has too many or a bad one|at most 32, each 1..64 ASCII characters'
-      when j.tags is not null and (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags) then 'tags|names one twice|each once'
+      when j.tags is not null and (select count(distinct t) from unnest(j.tags) t) <> cardinality(j.tags)
+        then 'tags|names one twice|each once'
       when j.headers is not null and ((select count(*) from jsonb_object_keys(j.headers)) > 128
           or octet_length(j.headers::text) > 65536) then
         'headers|are too many or too long|at most 128 entries and 64 KiB'
@@ -1842,21 +1885,26 @@ begin
   limit 1;
   if v_fault is not null then
     perform :SCHEMA.raise_invalid(split_part(v_fault, '|', 1),
-      split_part(v_fault, '|', 2) || case when cardinality(jobs) > 1 then ' (job ' || v_ord || ')' else '' end,
+      split_part(v_fault, '|', 2) || case when cardinality(jobs) > 1 then ' (job ' || v_ord || ')'
+        else '' end,
       split_part(v_fault, '|', 3));
   end if;
   select sum(octet_length(j.payload)) into v_bytes from unnest(jobs) j;
   if v_bytes > 67108864 then
-    perform :SCHEMA.raise_invalid('jobs', 'carries ' || v_bytes || ' bytes of payload', 'at most 67108864 bytes');
+    perform :SCHEMA.raise_invalid('jobs', 'carries ' || v_bytes || ' bytes of payload',
+      'at most 67108864 bytes');
   end if;
-  select j.id into v_fault from unnest(jobs) j where j.id is not null group by j.id having count(*) > 1 limit 1;
+  select j.id into v_fault from unnest(jobs) j where j.id is not null group by j.id having count(*) > 1 limit
+    1;
   if v_fault is not null then
-    perform :SCHEMA.raise_error('HR002', 'one id names two jobs of the batch', jsonb_build_object('job_id', v_fault));
+    perform :SCHEMA.raise_error('HR002', 'one id names two jobs of the batch',
+      jsonb_build_object('job_id', v_fault));
   end if;
 end;
 $$;
 comment on function :SCHEMA.check_jobs is
-  'Raises HR007 for the first job outside the limits, naming field, fault and bound, and HR002 where one id stands twice.';
+  'Raises HR007 for the first job outside the limits, naming field, fault and bound, and HR002 where one id '
+  'stands twice.';
 revoke all on function :SCHEMA.check_jobs from public;
 --! EndIncluded enqueue/check_jobs.sql
 --! Included enqueue/enqueue.sql
@@ -1900,7 +1948,8 @@ begin
   select e.* into v_placed
   from :SCHEMA.enqueue_many(json_build_array(jsonb_strip_nulls(jsonb_build_object(
     'kind', kind,
-    'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n', ''),
+    'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n',
+      ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
     'priority', priority, 'weight', weight,
     'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
@@ -1916,16 +1965,16 @@ begin
     'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
-    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition, v_placed.existing_id,
-      v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
+    perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,
+      v_placed.existing_id, v_placed.replaced, v_placed.detail) as :SCHEMA.placed_job)]);
   end if;
   return coalesce(v_placed.existing_id, v_placed.id);
 end;
 $$;
 comment on function :SCHEMA.enqueue is
-  'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. Options by name, times '
-  'as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, '
-  'HR007 invalid.';
+  'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. '
+  'Options by name, times as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, '
+  'HR003 quarantined, HR004 backpressure, HR007 invalid.';
 revoke all on function :SCHEMA.enqueue from public;
 --! EndIncluded enqueue/enqueue.sql
 --! Included enqueue/enqueue_many.sql
@@ -1979,14 +2028,15 @@ begin
 end;
 $$;
 comment on function :SCHEMA.enqueue_many is
-  'Enqueues a JSON list of jobs, all or nothing, and returns a row a job: inserted, replayed (the same id with the same '
-  'content: success), duplicate, or replaced. Keys of a job: kind, payload or payload_base64, id, queue, partition_key, '
-  'rate_class or rate_classes, priority (higher first), weight, max_attempts, scheduled_at_ms or delay_ms, timeout_ms, '
-  'deadline_ms, retention_ms, unique_key or unique_key_base64, unique_window_ms, unique_scope (kind, global), '
-  'unique_replace, unique_debounce_ms, headers, tags, pending, sticky_worker, schema_version, fingerprint, '
-  'periodic_schedule_id, periodic_tick_ms; instants and durations in ms. Errors: HR001 duplicate, HR002 id_conflict, HR003 '
-  'quarantined, HR004 backpressure, HR007 invalid. With on_conflict => ''report'' the first four are no errors: nothing is '
-  'written, and the rows say why; jobs that were refused only with their batch are withheld.';
+  'Enqueues a JSON list of jobs, all or nothing, and returns a row a job: inserted, replayed (the same id '
+  'with the same content: success), duplicate, or replaced. Keys of a job: kind, payload or payload_base64, '
+  'id, queue, partition_key, rate_class or rate_classes, priority (higher first), weight, max_attempts, '
+  'scheduled_at_ms or delay_ms, timeout_ms, deadline_ms, retention_ms, unique_key or unique_key_base64, '
+  'unique_window_ms, unique_scope (kind, global), unique_replace, unique_debounce_ms, headers, tags, '
+  'pending, sticky_worker, schema_version, fingerprint, periodic_schedule_id, periodic_tick_ms; instants and '
+  'durations in ms. Errors: HR001 duplicate, HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 '
+  'invalid. With on_conflict => ''report'' the first four are no errors: nothing is written, and the rows '
+  'say why; jobs that were refused only with their batch are withheld.';
 revoke all on function :SCHEMA.enqueue_many from public;
 --! EndIncluded enqueue/enqueue_many.sql
 --! Included enqueue/has_refusal.sql
@@ -1999,7 +2049,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return exists (
-    select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined', 'backpressure'));
+    select from unnest(placed) p where p.disposition in ('duplicate', 'id_conflict', 'quarantined',
+      'backpressure'));
 end;
 $$;
 comment on function :SCHEMA.has_refusal is 'Whether one of the jobs was refused, and with it its batch.';
@@ -2013,10 +2064,12 @@ immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select array['id', 'kind', 'schema_version', 'payload', 'payload_base64', 'queue', 'partition_key', 'rate_class',
-    'rate_classes', 'weight', 'fingerprint', 'priority', 'max_attempts', 'scheduled_at_ms', 'delay_ms', 'timeout_ms',
+  select array['id', 'kind', 'schema_version', 'payload', 'payload_base64', 'queue', 'partition_key',
+    'rate_class', 'rate_classes', 'weight', 'fingerprint', 'priority', 'max_attempts', 'scheduled_at_ms',
+      'delay_ms', 'timeout_ms',
     'deadline_ms', 'retention_ms', 'unique_key', 'unique_key_base64', 'unique_window_ms', 'unique_scope',
-    'unique_replace', 'unique_debounce_ms', 'headers', 'tags', 'pending', 'sticky_worker', 'periodic_schedule_id',
+    'unique_replace', 'unique_debounce_ms', 'headers', 'tags', 'pending', 'sticky_worker',
+      'periodic_schedule_id',
     'periodic_tick_ms'];
 $$;
 comment on function :SCHEMA.job_fields is 'The keys that a job in enqueue_many may have.';
@@ -2039,7 +2092,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.lock_enqueue_limits is
-  'Locks, in order of name, the queues among these jobs that have a limit; false where none has, and then nothing is locked.';
+  'Locks, in order of name, the queues among these jobs that have a limit; false where none has, and then '
+  'nothing is locked.';
 revoke all on function :SCHEMA.lock_enqueue_limits from public;
 --! EndIncluded enqueue/lock_enqueue_limits.sql
 --! Included enqueue/place_jobs.sql
@@ -2061,7 +2115,8 @@ begin
   if not exists (select from unnest(jobs) j where j.id is not null or j.unique_key is not null)
     and not (exists (select from :SCHEMA.quarantine) and exists (
       select from unnest(jobs) j
-      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
+      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
+        :SCHEMA.fingerprint(j.kind, j.payload))))
   then
     v_placed := array(select p from :SCHEMA.place_plain(jobs, v_at_ms) p);
   else
@@ -2102,7 +2157,8 @@ set jit = off
 as $$
 declare
   v_fingerprint text := coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload));
-  v_start_ms bigint := coalesce(job.scheduled_at_ms, at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
+  v_start_ms bigint := coalesce(job.scheduled_at_ms,
+    at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
   v_state :SCHEMA.job_state :=
     case when job.pending then 'pending' when v_start_ms > at_ms then 'scheduled' else 'available' end;
   v_placed :SCHEMA.placed_job;
@@ -2120,7 +2176,8 @@ begin
         v_placed.existing_id := job.id;
         v_placed.disposition := case
           when v_holder.kind = job.kind and v_holder.queue = job.queue
-            and coalesce(v_holder.fingerprint, :SCHEMA.fingerprint(v_holder.kind, v_holder.payload)) = v_fingerprint
+            and coalesce(v_holder.fingerprint, :SCHEMA.fingerprint(v_holder.kind,
+              v_holder.payload)) = v_fingerprint
             then 'replayed'
           else 'id_conflict'
         end;
@@ -2136,7 +2193,8 @@ begin
       return v_placed;
     end if;
     if job.unique_window_ms is not null then
-      select * into v_throttle from :SCHEMA.throttle t where t.unique_key = job.unique_key and t.expires_at_ms > at_ms;
+      select * into v_throttle from :SCHEMA.throttle t where t.unique_key = job.unique_key
+        and t.expires_at_ms > at_ms;
       if found then
         v_placed.disposition := 'duplicate';
         v_placed.existing_id := v_throttle.job_id;
@@ -2145,16 +2203,22 @@ begin
     end if;
 
     insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
-      payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers, tags,
-      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash, backoff_base_ms,
+      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
+        partition_key, kind,
+      payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms, retention_ms, headers,
+        tags,
+      sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash,
+        backoff_base_ms,
       backoff_multiplier, backoff_max_ms)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
-      case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms, job.retention_ms,
-      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id, job.periodic_tick_ms,
-      (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms, (job.face).backoff_multiplier,
+      case when job.unique_window_ms is null then job.unique_key end, job.timeout_ms, job.deadline_ms,
+        job.retention_ms,
+      job.headers, job.tags, job.sticky_worker, :SCHEMA.class_key(job.rate_classes), job.periodic_schedule_id,
+        job.periodic_tick_ms,
+      (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms,
+        (job.face).backoff_multiplier,
       (job.face).backoff_max_ms)
     on conflict do nothing
     returning key into v_placed.key;
@@ -2177,18 +2241,21 @@ begin
       insert into :SCHEMA.tally (queue, at_ms, arrived, depth) values (job.queue, place_named.at_ms, 1, 1);
       if v_state = 'available' then
         perform :SCHEMA.open_lanes(array[cast(row(job.queue, job.partition_key, job.sticky_worker,
-          :SCHEMA.class_key(job.rate_classes), job.priority, v_start_ms, v_placed.key) as :SCHEMA.lane_entry)]);
+          :SCHEMA.class_key(job.rate_classes), job.priority, v_start_ms,
+            v_placed.key) as :SCHEMA.lane_entry)]);
       end if;
       return v_placed;
     end if;
 
-    -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the loop; the
-    -- holder of the key may finish before it is read here, and then the key is free again.
+    -- Taken, by a job that has committed: ours waited for it. The holder of the id is met at the top of the
+    -- loop; the holder of the key may finish before it is read here, and then the key is free again.
     if job.unique_replace is null and job.unique_debounce_ms is null then
-      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's commit.
+      -- Nothing will change it, so it is not locked: its acknowledgement is not to wait for the producer's
+      -- commit.
       select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2;
     else
-      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key and j.stage < 2 for update;
+      select * into v_holder from :SCHEMA.job j where j.unique_key = job.unique_key
+        and j.stage < 2 for update;
     end if;
     if found then
       v_placed.key := v_holder.key;
@@ -2201,8 +2268,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.place_named is
-  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, id_conflict, quarantined, '
-  'duplicate, or replaced where the producer asked to replace the holder of the key.';
+  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, '
+  'id_conflict, quarantined, duplicate, or replaced where the producer asked to replace the holder of the '
+  'key.';
 revoke all on function :SCHEMA.place_named from public;
 --! EndIncluded enqueue/place_named.sql
 --! Included enqueue/place_plain.sql
@@ -2220,14 +2288,18 @@ declare
 begin
   with placed as (
     insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue, partition_key, kind,
+      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
+        partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
       class_key, periodic_schedule_id, periodic_tick_ms)
     select
-      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled' else 'available' end
+      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
+        else 'available' end
         as :SCHEMA.job_state),
-      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue, j.partition_key,
-      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms, j.headers, j.tags,
+      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue,
+        j.partition_key,
+      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
+        j.headers, j.tags,
       j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
       j.periodic_schedule_id, j.periodic_tick_ms
     from unnest(jobs) j
@@ -2241,9 +2313,11 @@ begin
   )
   select
     (select array_agg(p.key order by p.key) from placed p),
-    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
+    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms,
+      e.key) as :SCHEMA.lane_entry))
      from (
-       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, min(p.scheduled_at_ms) as at_ms, min(p.key) as key
+       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority,
+         min(p.scheduled_at_ms) as at_ms, min(p.key) as key
        from placed p
        where p.state = 'available'
        group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority) e)
@@ -2255,7 +2329,8 @@ begin
     join (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j on j.n = k.n;
 end;
 $$;
-comment on function :SCHEMA.place_plain is 'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
+comment on function :SCHEMA.place_plain is
+  'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
 revoke all on function :SCHEMA.place_plain from public;
 --! EndIncluded enqueue/place_plain.sql
 --! Included enqueue/queue_depth_of.sql
@@ -2273,7 +2348,8 @@ begin
       + coalesce((select sum(t.depth) from :SCHEMA.tally t where t.queue = queue_depth_of.queue), 0));
 end;
 $$;
-comment on function :SCHEMA.queue_depth_of is 'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
+comment on function :SCHEMA.queue_depth_of is
+  'The exact number of unfinished jobs of a queue: the last roll-up and what came since.';
 revoke all on function :SCHEMA.queue_depth_of from public;
 --! EndIncluded enqueue/queue_depth_of.sql
 --! Included enqueue/raise_refusal.sql
@@ -2295,13 +2371,16 @@ begin
   case v_refused.disposition
     when 'duplicate' then
       perform :SCHEMA.raise_error('HR001', 'a job with this unique key exists', jsonb_build_object(
-        'existing_id', v_refused.existing_id, 'replaced', v_refused.replaced) || coalesce(v_refused.detail, '{}'));
+        'existing_id', v_refused.existing_id, 'replaced', v_refused.replaced)
+          || coalesce(v_refused.detail, '{}'));
     when 'id_conflict' then
       perform :SCHEMA.raise_error('HR002', 'the id belongs to a job with other content', v_refused.detail);
     when 'quarantined' then
-      perform :SCHEMA.raise_error('HR003', 'the content is quarantined', v_refused.detail, 'see quarantine_list and quarantine_release');
+      perform :SCHEMA.raise_error('HR003', 'the content is quarantined', v_refused.detail,
+        'see quarantine_list and quarantine_release');
     when 'backpressure' then
-      perform :SCHEMA.raise_error('HR004', 'the queue is at its limit', v_refused.detail, 'try again when jobs have finished');
+      perform :SCHEMA.raise_error('HR004', 'the queue is at its limit', v_refused.detail,
+        'try again when jobs have finished');
   end case;
 end;
 $$;
@@ -2339,8 +2418,9 @@ begin
     foreach v_field in array c_bigints || c_integers loop
       v_value := (v_job -> v_field)::text;
       if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
-        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job ' || v_ord || ')',
-          case when v_field = any (c_integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
+        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job '
+          || v_ord || ')', case when v_field = any (c_integers) then '-2147483648..2147483647'
+            else '-2^63..2^63-1' end);
       elsif v_value <> 'null' and trim(both '"' from v_value)::numeric not between
           (case when v_field = any (c_integers) then -2147483648 else -9223372036854775808 end)
           and (case when v_field = any (c_integers) then 2147483647 else 9223372036854775807 end) then
@@ -2350,7 +2430,8 @@ begin
     end loop;
     v_value := (v_job -> 'pending')::text;
     if v_value not in ('null', 'true', 'false') then
-      perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord || ')', 'true, false');
+      perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord
+        || ')', 'true, false');
     end if;
     foreach v_field in array array['payload_base64', 'unique_key_base64'] loop
       v_value := trim(both '"' from (v_job -> v_field)::text);
@@ -2363,7 +2444,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.raise_unreadable_job is
-  'Raises HR007 for the first value in the JSON of enqueue_many that has a wrong type; the slow second look after a failure.';
+  'Raises HR007 for the first value in the JSON of enqueue_many that has a wrong type; the slow second look '
+  'after a failure.';
 revoke all on function :SCHEMA.raise_unreadable_job from public;
 --! EndIncluded enqueue/raise_unreadable_job.sql
 --! Included enqueue/read_jobs.sql
@@ -2395,7 +2477,8 @@ begin
         when r.rate_class <> '' then array[r.rate_class]
       end,
       coalesce(r.weight, 1), r.fingerprint, coalesce(r.priority, 0), coalesce(r.max_attempts, 25),
-      r.scheduled_at_ms, r.delay_ms, nullif(r.timeout_ms, 0), nullif(r.deadline_ms, 0), nullif(r.retention_ms, 0),
+      r.scheduled_at_ms, r.delay_ms, nullif(r.timeout_ms, 0), nullif(r.deadline_ms, 0),
+        nullif(r.retention_ms, 0),
       case
         when r.unique_key is null and r.unique_key_base64 is null then null
         else :SCHEMA.scoped_unique_key(r.kind,
@@ -2417,7 +2500,8 @@ begin
           'payload_base64|stands beside payload|one of the two'
         when r.unique_key is not null and r.unique_key_base64 is not null then
           'unique_key_base64|stands beside unique_key|one of the two'
-        when octet_length(r.unique_key) > 1024 or octet_length(decode(r.unique_key_base64, 'base64')) > 1024 then
+        when octet_length(r.unique_key) > 1024 or octet_length(decode(r.unique_key_base64, 'base64')) > 1024
+          then
           'unique_key|is too long|at most 1024 bytes'
         when r.rate_class <> '' and r.rate_classes is not null then
           'rate_class|stands beside rate_classes|one of the two'
@@ -2437,17 +2521,22 @@ begin
   into v_jobs
   from rows from (
     json_to_recordset(jobs) as (
-      id text, kind text, schema_version integer, payload json, payload_base64 text, queue text, partition_key text,
-      rate_class text, rate_classes json, weight integer, fingerprint text, priority integer, max_attempts integer,
+      id text, kind text, schema_version integer, payload json, payload_base64 text, queue text,
+        partition_key text,
+      rate_class text, rate_classes json, weight integer, fingerprint text, priority integer,
+        max_attempts integer,
       scheduled_at_ms bigint, delay_ms bigint, timeout_ms bigint, deadline_ms bigint, retention_ms bigint,
-      unique_key text, unique_key_base64 text, unique_window_ms bigint, unique_scope text, unique_replace json,
+      unique_key text, unique_key_base64 text, unique_window_ms bigint, unique_scope text,
+        unique_replace json,
       unique_debounce_ms bigint, headers json, tags json, pending boolean, sticky_worker text,
       periodic_schedule_id text, periodic_tick_ms bigint),
     jsonb_array_elements(jobs::jsonb)
   ) with ordinality as r(
     id, kind, schema_version, payload, payload_base64, queue, partition_key, rate_class, rate_classes, weight,
-    fingerprint, priority, max_attempts, scheduled_at_ms, delay_ms, timeout_ms, deadline_ms, retention_ms, unique_key,
-    unique_key_base64, unique_window_ms, unique_scope, unique_replace, unique_debounce_ms, headers, tags, pending,
+    fingerprint, priority, max_attempts, scheduled_at_ms, delay_ms, timeout_ms, deadline_ms, retention_ms,
+      unique_key,
+    unique_key_base64, unique_window_ms, unique_scope, unique_replace, unique_debounce_ms, headers, tags,
+      pending,
     sticky_worker, periodic_schedule_id, periodic_tick_ms, o, ord);
   return v_jobs;
 exception when data_exception or invalid_parameter_value then
@@ -2456,8 +2545,8 @@ exception when data_exception or invalid_parameter_value then
 end;
 $$;
 comment on function :SCHEMA.read_jobs is
-  'The JSON of enqueue_many as rows with the defaults filled in. Values that can''t be read raise HR007; what is readable but '
-  'not allowed stands in fault.';
+  'The JSON of enqueue_many as rows with the defaults filled in. Values that can''t be read raise HR007; '
+  'what is readable but not allowed stands in fault.';
 revoke all on function :SCHEMA.read_jobs from public;
 --! EndIncluded enqueue/read_jobs.sql
 --! Included enqueue/replace_job.sql
@@ -2476,7 +2565,8 @@ declare
   v_state :SCHEMA.job_state := holder.state;
   v_new :SCHEMA.job;
 begin
-  if (v_fields = '{}' and not v_debounce) or holder.state not in ('pending', 'scheduled', 'available', 'retryable') then
+  if (v_fields = '{}' and not v_debounce) or holder.state not in ('pending', 'scheduled', 'available',
+    'retryable') then
     return false;
   end if;
   v_start_ms := case
@@ -2500,15 +2590,16 @@ begin
   where j.key = holder.key
   returning * into v_new;
   if v_new.state = 'available' then
-    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker, v_new.class_key, v_new.priority,
-      v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
+    perform :SCHEMA.open_lanes(array[cast(row(v_new.queue, v_new.partition_key, v_new.sticky_worker,
+      v_new.class_key, v_new.priority, v_new.scheduled_at_ms, v_new.key) as :SCHEMA.lane_entry)]);
   end if;
   return true;
 end;
 $$;
 comment on function :SCHEMA.replace_job is
-  'Applies unique_replace or unique_debounce_ms to the holder of a unique key, which the caller has locked. False where '
-  'nothing was asked for or the holder is running. A kind never changes; a pending job stays pending.';
+  'Applies unique_replace or unique_debounce_ms to the holder of a unique key, which the caller has locked. '
+  'False where nothing was asked for or the holder is running. A kind never changes; a pending job stays '
+  'pending.';
 revoke all on function :SCHEMA.replace_job from public;
 --! EndIncluded enqueue/replace_job.sql
 --! Included enqueue/scoped_unique_key.sql
@@ -2522,12 +2613,14 @@ as $$
 begin
   return case
     when scope = 'global' then '\x0147'::bytea || raw
-    else '\x014b'::bytea || int4send(octet_length(convert_to(kind, 'UTF8'))) || convert_to(kind, 'UTF8') || raw
+    else '\x014b'::bytea || int4send(octet_length(convert_to(kind, 'UTF8'))) || convert_to(kind, 'UTF8')
+      || raw
   end;
 end;
 $$;
 comment on function :SCHEMA.scoped_unique_key is
-  'A unique key with its scope in front: the kind behind its length, or the mark of the global scope. No two scopes collide.';
+  'A unique key with its scope in front: the kind behind its length, or the mark of the global scope. No two '
+  'scopes collide.';
 revoke all on function :SCHEMA.scoped_unique_key from public;
 --! EndIncluded enqueue/scoped_unique_key.sql
 --! Included admit/admit.sql
@@ -2554,14 +2647,15 @@ begin
 end;
 $$;
 comment on function :SCHEMA.admit is
-  'Asks the gate what this worker may run: up to capacity jobs of these queues, each claimed with a lease of lease_ms and a '
-  'fence, in the order to run them. quantum bounds what one partition gets; null shares the capacity evenly and gives what '
-  'is left to whoever has work. Errors: HR007 invalid.';
+  'Asks the gate what this worker may run: up to capacity jobs of these queues, each claimed with a lease of '
+  'lease_ms and a fence, in the order to run them. quantum bounds what one partition gets; null shares the '
+  'capacity evenly and gives what is left to whoever has work. Errors: HR007 invalid.';
 revoke all on function :SCHEMA.admit from public;
 --! EndIncluded admit/admit.sql
 --! Included admit/admit_hinted.sql
 create or replace function :SCHEMA.admit_hinted(
-  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null, lease_id text default null
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null,
+    lease_id text default null
 )
 returns setof :SCHEMA.claim
 language plpgsql
@@ -2589,7 +2683,8 @@ begin
     v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum);
     if v_pass.chosen <> '{}' then
       return query
-        select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text), lease_ms);
+        select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text),
+          lease_ms);
     end if;
     if v_pass.chosen <> '{}' or v_pass.crowded then
       perform :SCHEMA.after_claim(v_pass, worker);
@@ -2597,7 +2692,8 @@ begin
     if v_pass.refusals <> '{}' then
       insert into :SCHEMA.tally (queue, at_ms, refused)
       select r.queue, :SCHEMA.now_ms(), jsonb_object_agg(r.reason, r.n)
-      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue, u.reason) r
+      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue,
+        u.reason) r
       group by r.queue;
     end if;
   end if;
@@ -2612,9 +2708,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
-  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how many candidates '
-  'were held back for which reason, and in next_due_ms when the next waiting job falls due or a rate class that held jobs back '
-  'has a token again (null: nothing waits for a time).';
+  'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
+  'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time).';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2637,8 +2733,8 @@ declare
   v_first_key bigint;
 begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
-  -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that it puts before
-  -- it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
+  -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that
+  -- it puts before it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
   -- In a snapshot that does not move on, nothing of this can be told.
   if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp
     or current_setting('transaction_isolation') <> 'read committed' then
@@ -2647,7 +2743,8 @@ begin
 
   with gone as (
     delete from :SCHEMA.lane_return r
-    where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+    where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
+      and r.sticky_worker = v_lane.sticky_worker
       and r.class_key = v_lane.class_key and r.priority = v_lane.priority
     returning r.at_ms, r.key
   )
@@ -2659,8 +2756,10 @@ begin
   -- A job under an unfinished claim counts as available here: the claim may yet be rolled back.
   select j.scheduled_at_ms, j.key into v_first_ms, v_first_key
   from :SCHEMA.job j
-  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-    and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
+  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+    and j.sticky_worker = v_lane.sticky_worker
+    and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
+    and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
     and j.state = 'available'
   order by j.scheduled_at_ms, j.key
   limit 1;
@@ -2685,9 +2784,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.advance_lane is
-  'Moves the place where the gate starts in a line past jobs that were claimed, so that their remains are never walked again. '
-  'A position becomes tip when it is reached, mid at the next move, and from at the one after, when nothing can still appear '
-  'before it. Skips a line that another claim is moving.';
+  'Moves the place where the gate starts in a line past jobs that were claimed, so that their remains are '
+  'never walked again. A position becomes tip when it is reached, mid at the next move, and from at the one '
+  'after, when nothing can still appear before it. Skips a line that another claim is moving.';
 revoke all on function :SCHEMA.advance_lane from public;
 --! EndIncluded admit/advance_lane.sql
 --! Included admit/bring_due.sql
@@ -2740,8 +2839,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.bring_due is
-  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; returns when the '
-  'next one falls due, in ms, null where none waits for a time.';
+  'Makes due jobs of these queues available, a bounded number of each, so that none waits for the sweep; '
+  'returns when the next one falls due, in ms, null where none waits for a time.';
 revoke all on function :SCHEMA.bring_due from public;
 --! EndIncluded admit/bring_due.sql
 --! Included admit/check_admission.sql
@@ -2774,11 +2873,13 @@ begin
 end;
 $$;
 comment on function :SCHEMA.check_admission is
-  'Raises HR007 for arguments of admit outside their limits; returns the queues sorted, each once, the empty name as default.';
+  'Raises HR007 for arguments of admit outside their limits; returns the queues sorted, each once, the empty '
+  'name as default.';
 revoke all on function :SCHEMA.check_admission from public;
 --! EndIncluded admit/check_admission.sql
 --! Included admit/claim_jobs.sql
-create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text, lease_ms bigint)
+create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text,
+  lease_ms bigint)
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
@@ -2799,7 +2900,8 @@ declare
   v_leases bigint[];
   v_lease_no bigint;
 begin
-  v_keys := array(select c.key from unnest(pass.chosen) c where c.queue <> all (coalesce(pass.own_leases, '{}')));
+  v_keys := array(select c.key from unnest(pass.chosen) c
+    where c.queue <> all (coalesce(pass.own_leases, '{}')));
   if v_keys <> '{}' then
     insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
     values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms, v_keys)
@@ -2811,7 +2913,8 @@ begin
     -- One lease for each partition under a ceiling, by which its running jobs are counted (running_in).
     with own as (
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms, array_agg(c.key)
+      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms,
+        array_agg(c.key)
       from unnest(pass.chosen) c
       where c.queue = any (pass.own_leases)
       group by c.queue, c.partition_key
@@ -2822,20 +2925,21 @@ begin
     from unnest(pass.chosen) with ordinality c
     left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
   end if;
-  -- By their places, which can't change while the caller has them locked: that saves a descent into the index. The plan is
-  -- held to a loop over them, so the rows come back in the order chosen.
+  -- By their places, which can't change while the caller has them locked: that saves a descent into the
+  -- index. The plan is held to a loop over them, so the rows come back in the order chosen.
   return query
     update :SCHEMA.job j
-    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no, claimed_at_ms = v_now,
-      charged = case
+    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no,
+      claimed_at_ms = v_now, charged = case
         when j.rate_classes <@ pass.charging then j.rate_classes
         when j.rate_classes && pass.charging then
           array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
       end
     from rows from (unnest(v_places), unnest(v_leases)) c(tid, lease_no)
     where j.ctid = c.tid and j.state = 'available'
-    returning coalesce(j.id, 'j' || lpad(to_hex(j.key), 16, '0')), j.kind, j.queue, j.partition_key, j.priority,
-      j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers, claim_jobs.lease_id, j.fence,
+    returning coalesce(j.id, 'j' || lpad(to_hex(j.key), 16, '0')), j.kind, j.queue, j.partition_key,
+      j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers,
+        claim_jobs.lease_id, j.fence,
       v_now + lease_ms,
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
@@ -2844,8 +2948,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
-  'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns the claims in '
-  'the order drawn.';
+  'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns '
+  'the claims in the order drawn.';
 revoke all on function :SCHEMA.claim_jobs from public;
 --! EndIncluded admit/claim_jobs.sql
 --! Included admit/draw.sql
@@ -2866,8 +2970,8 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes, d.weight,
-      d.deadline_ms, l.served_at_ms, row_number() over (
+    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes,
+      d.weight, d.deadline_ms, l.served_at_ms, row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
     from unnest(draw.lanes) l
     cross join lateral (
@@ -2883,8 +2987,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.draw is
-  'Locks available jobs at the head of each line, as many as it is asked for, passing over those that another claim '
-  'holds, and ranks them within their partition by priority, due time and age.';
+  'Locks available jobs at the head of each line, as many as it is asked for, passing over those that '
+  'another claim holds, and ranks them within their partition by priority, due time and age.';
 revoke all on function :SCHEMA.draw from public;
 --! EndIncluded admit/draw.sql
 --! Included admit/lanes_of.sql
@@ -2914,15 +3018,18 @@ begin
     group by l.queue, l.partition_key
   ), lanes as (
     select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
-      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key, l.tip_key, l.moved_at_ms,
+      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key,
+        l.tip_key, l.moved_at_ms,
       p.served_at_ms
     from picked p
     join :SCHEMA.lane l on l.queue = p.queue and l.partition_key = p.partition_key
       and l.sticky_worker in ('', lanes_of.worker)
     order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
+  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+    l.served_at_ms,
+      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms,
+        0) as :SCHEMA.lane_start)
     order by l.served_at_ms, l.priority desc, l.no)
   into v_lanes
   from lanes l
@@ -2937,7 +3044,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.lanes_of is
-  'The lines that a worker may draw from, least recently served partitions first, each with the place where to start.';
+  'The lines that a worker may draw from, least recently served partitions first, each with the place where '
+  'to start.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
 --! Included admit/after_claim.sql
@@ -2988,11 +3096,13 @@ begin
 end;
 $$;
 comment on function :SCHEMA.after_claim is
-  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and the worker is awake.';
+  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and '
+  'the worker is awake.';
 revoke all on function :SCHEMA.after_claim from public;
 --! EndIncluded admit/after_claim.sql
 --! Included admit/share_out.sql
-create or replace function :SCHEMA.share_out(lanes :SCHEMA.lane_start[], capacity integer, starts :SCHEMA.queue_share[])
+create or replace function :SCHEMA.share_out(lanes :SCHEMA.lane_start[], capacity integer,
+  starts :SCHEMA.queue_share[])
 returns table (queue text, quota integer)
 language plpgsql
 stable
@@ -3018,8 +3128,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.share_out is
-  'Divides the capacity among the queues that have lines: the r-th job of a queue stands at its position + (r - 1) / weight, '
-  'and the lowest places win. A queue without work takes no share.';
+  'Divides the capacity among the queues that have lines: the r-th job of a queue stands at its position + '
+  '(r - 1) / weight, and the lowest places win. A queue without work takes no share.';
 revoke all on function :SCHEMA.share_out from public;
 --! EndIncluded admit/share_out.sql
 --! Included admit/allot.sql
@@ -3035,19 +3145,22 @@ as $$
 begin
   return (
     with quota as (
-      select u.queue, allot.capacity as quota from unnest(allot.lanes) u where allot.shares is null group by u.queue
+      select u.queue, allot.capacity as quota from unnest(allot.lanes) u
+        where allot.shares is null group by u.queue
       union all
-      select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s where allot.shares is not null
+      select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s
+        where allot.shares is not null
     ), turn as (
       select p.queue, p.partition_key, row_number() over (
-          partition by p.queue order by p.served_at_ms, p.first_lane) as place, count(*) over (partition by p.queue) as partitions
+          partition by p.queue order by p.served_at_ms, p.first_lane) as place,
+            count(*) over (partition by p.queue) as partitions
       from (
         select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
         from unnest(allot.lanes) with ordinality u
         group by u.queue, u.partition_key) p
     )
-    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.served_at_ms,
-      l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+      l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
@@ -3056,12 +3169,13 @@ begin
     from unnest(allot.lanes) with ordinality l
     join turn t on t.queue = l.queue and t.partition_key = l.partition_key
     left join quota q on q.queue = l.queue
-    left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key and allot.quantum is not null);
+    left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key
+      and allot.quantum is not null);
 end;
 $$;
 comment on function :SCHEMA.allot is
-  'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the partitions whose '
-  'turn it is; with a quantum, that, or what is left of an interrupted turn.';
+  'How many jobs each line is asked for in a round: its queue''s share of the capacity, divided among the '
+  'partitions whose turn it is; with a quantum, that, or what is left of an interrupted turn.';
 revoke all on function :SCHEMA.allot from public;
 --! EndIncluded admit/allot.sql
 --! Included admit/apply_policies.sql
@@ -3100,8 +3214,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.apply_policies is
-  'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate classes of those that '
-  'pass. chosen are those that passed earlier in the call. Names the lines that are closed for the rest of it.';
+  'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate '
+  'classes of those that pass. chosen are those that passed earlier in the call. Names the lines that are '
+  'closed for the rest of it.';
 revoke all on function :SCHEMA.apply_policies from public;
 --! EndIncluded admit/apply_policies.sql
 --! Included admit/charge_classes.sql
@@ -3117,7 +3232,8 @@ declare
 begin
   update :SCHEMA.rate_class r
   set level = least(r.burst * r.window_ms::numeric,
-        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent * r.window_ms,
+        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
+          r.window_ms,
     refilled_at_ms = greatest(r.refilled_at_ms, v_now)
   from (
     select n.name, sum(c.weight) as spent
@@ -3127,7 +3243,8 @@ begin
   where r.name = s.name and r.name = any (verdict.charging);
 end;
 $$;
-comment on function :SCHEMA.charge_classes is 'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
+comment on function :SCHEMA.charge_classes is
+  'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
 revoke all on function :SCHEMA.charge_classes from public;
 --! EndIncluded admit/charge_classes.sql
 --! Included admit/choose.sql
@@ -3151,7 +3268,8 @@ declare
   v_limited boolean;
   v_policed boolean;
 begin
-  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit) into v_limited;
+  select exists (select from :SCHEMA.rate_class) or exists (select
+    from :SCHEMA.concurrency_limit) into v_limited;
   v_policed := v_limited or exists (select from :SCHEMA.quarantine);
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
@@ -3173,8 +3291,8 @@ begin
     v_pass.shares := :SCHEMA.share_starts(queues);
   end if;
 
-  -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call short when
-  -- many jobs drop out at the gate; what remains is met by the next call.
+  -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call
+  -- short when many jobs drop out at the gate; what remains is met by the next call.
   for v_round in 1 .. 20 loop
     exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
     v_alone := cardinality(v_lanes) = 1 and quantum is null;
@@ -3205,7 +3323,8 @@ begin
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
     exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
-      and cardinality(v_drawn) = cardinality(v_picked) and not exists (select from unnest(v_lanes) l where l.most = 0);
+      and cardinality(v_drawn) = cardinality(v_picked)
+      and not exists (select from unnest(v_lanes) l where l.most = 0);
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
@@ -3223,8 +3342,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.choose is
-  'Decides which jobs of these queues may run now: draws the heads of the lines, fairly among partitions and by weight among '
-  'queues, and applies the policies to them. The jobs chosen are locked. Capacity that one line can''t use goes to the others.';
+  'Decides which jobs of these queues may run now: draws the heads of the lines, fairly among partitions and '
+  'by weight among queues, and applies the policies to them. The jobs chosen are locked. Capacity that one '
+  'line can''t use goes to the others.';
 revoke all on function :SCHEMA.choose from public;
 --! EndIncluded admit/choose.sql
 --! Included admit/class_ready_ms.sql
@@ -3239,14 +3359,15 @@ begin
   return case
     when class.paused or class.limit_per_window = 0 then null
     else greatest(class.deferred_until_ms,
-      class.refilled_at_ms + ceil(greatest(0, tokens * class.window_ms - class.level) / class.limit_per_window)::bigint,
+      class.refilled_at_ms + ceil(greatest(0, tokens * class.window_ms - class.level) /
+        class.limit_per_window)::bigint,
       at_ms)
   end;
 end;
 $$;
 comment on function :SCHEMA.class_ready_ms is
-  'When this many tokens of a rate class will have come in, counting those that are there, in ms; null while it is paused or '
-  'closed.';
+  'When this many tokens of a rate class will have come in, counting those that are there, in ms; null while '
+  'it is paused or closed.';
 revoke all on function :SCHEMA.class_ready_ms from public;
 --! EndIncluded admit/class_ready_ms.sql
 --! Included admit/class_tokens.sql
@@ -3261,13 +3382,14 @@ begin
   return case
     when class.paused or class.limit_per_window = 0 or class.deferred_until_ms > at_ms then 0
     else least(class.burst * class.window_ms::numeric,
-      class.level + greatest(0, at_ms - class.refilled_at_ms) * class.limit_per_window::numeric) / class.window_ms
+      class.level + greatest(0, at_ms - class.refilled_at_ms) * class.limit_per_window::numeric) /
+        class.window_ms
   end;
 end;
 $$;
 comment on function :SCHEMA.class_tokens is
-  'The tokens that a rate class has at this instant; 0 while it is paused, deferred or closed, below 0 after an overdraft. A '
-  'clock that steps back adds nothing.';
+  'The tokens that a rate class has at this instant; 0 while it is paused, deferred or closed, below 0 after '
+  'an overdraft. A clock that steps back adds nothing.';
 revoke all on function :SCHEMA.class_tokens from public;
 --! EndIncluded admit/class_tokens.sql
 --! Included admit/displace_jobs.sql
@@ -3304,7 +3426,8 @@ begin
   ), displaced as (
     update :SCHEMA.job j
     set state = 'cancelled', fence = j.fence + 1, lease_no = null, claimed_at_ms = null, charged = null,
-      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
+      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms,
+        :SCHEMA.failed_retention_ms(j.queue))
     from victim v
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
@@ -3319,14 +3442,14 @@ begin
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   values (displace_jobs.queue, v_now, cardinality(v_victims), - cardinality(v_victims));
   perform :SCHEMA.record_attempts(
-    array[cast(row(1, null, null, null, null, 'displaced', 'displaced by a newer job at the ceiling', null, null, null, null,
-      null) as :SCHEMA.ack_input)], v_victims, v_now);
+    array[cast(row(1, null, null, null, null, 'displaced', 'displaced by a newer job at the ceiling', null,
+      null, null, null, null) as :SCHEMA.ack_input)], v_victims, v_now);
   return cardinality(v_victims);
 end;
 $$;
 comment on function :SCHEMA.displace_jobs is
-  'Cancels up to most of the jobs that run longest in a partition, to make room under its ceiling. Their holders learn it at '
-  'their next call. Returns how many.';
+  'Cancels up to most of the jobs that run longest in a partition, to make room under its ceiling. Their '
+  'holders learn it at their next call. Returns how many.';
 revoke all on function :SCHEMA.displace_jobs from public;
 --! EndIncluded admit/displace_jobs.sql
 --! Included admit/drop_saturated.sql
@@ -3352,7 +3475,8 @@ begin
   select d.queue, v_now, count(*), - count(*) from dropped d group by d.queue;
 end;
 $$;
-comment on function :SCHEMA.drop_saturated is 'Archives or cancels jobs that came to a full ceiling which does not let them wait.';
+comment on function :SCHEMA.drop_saturated is
+  'Archives or cancels jobs that came to a full ceiling which does not let them wait.';
 revoke all on function :SCHEMA.drop_saturated from public;
 --! EndIncluded admit/drop_saturated.sql
 --! Included admit/end_turns.sql
@@ -3369,7 +3493,8 @@ declare
 begin
   for v_turn in
     select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.no = any (pass.cut)) as cut_short,
-      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue and c.partition_key = l.partition_key) as served,
+      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue
+        and c.partition_key = l.partition_key) as served,
       coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
     from unnest(pass.lanes) l
     left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
@@ -3393,8 +3518,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.end_turns is
-  'Deficit round robin with a configured quantum: a turn that the capacity cut short keeps what it is owed and its place; one '
-  'that is over, or whose partition is empty, owes nothing and goes to the back.';
+  'Deficit round robin with a configured quantum: a turn that the capacity cut short keeps what it is owed '
+  'and its place; one that is over, or whose partition is empty, owes nothing and goes to the back.';
 revoke all on function :SCHEMA.end_turns from public;
 --! EndIncluded admit/end_turns.sql
 --! Included admit/judge_ceilings.sql
@@ -3447,14 +3572,16 @@ begin
       when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
       else null;
     end case;
-    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit', v_limit.on_saturated in ('queue', 'cancel_running'));
+    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit',
+      v_limit.on_saturated in ('queue', 'cancel_running'));
   end loop;
   return verdict;
 end;
 $$;
 comment on function :SCHEMA.judge_ceilings is
-  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is too much waits, is '
-  'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says.';
+  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is '
+  'too much waits, is archived, is cancelled, or takes the place of the oldest that runs, as the ceiling '
+  'says.';
 revoke all on function :SCHEMA.judge_ceilings from public;
 --! EndIncluded admit/judge_ceilings.sql
 --! Included admit/judge_deadline.sql
@@ -3466,7 +3593,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_late bigint[] := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= :SCHEMA.now_ms());
+  v_late bigint[] := array(select c.key from unnest(verdict.admitted) c
+    where c.deadline_ms <= :SCHEMA.now_ms());
 begin
   if v_late = '{}' then
     return verdict;
@@ -3475,7 +3603,8 @@ begin
   return :SCHEMA.refuse(verdict, v_late, 'deadline', false);
 end;
 $$;
-comment on function :SCHEMA.judge_deadline is 'Archives jobs whose deadline has passed by the store''s clock.';
+comment on function :SCHEMA.judge_deadline is
+  'Archives jobs whose deadline has passed by the store''s clock.';
 revoke all on function :SCHEMA.judge_deadline from public;
 --! EndIncluded admit/judge_deadline.sql
 --! Included admit/judge_quarantine.sql
@@ -3496,7 +3625,8 @@ begin
   v_bad := array(
     select j.key
     from :SCHEMA.job j
-    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))
+    join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
+      :SCHEMA.fingerprint(j.kind, j.payload))
     where j.key = any (array(select c.key from unnest(verdict.admitted) c)));
   if v_bad = '{}' then
     return verdict;
@@ -3505,7 +3635,8 @@ begin
   return :SCHEMA.refuse(verdict, v_bad, 'quarantine', false);
 end;
 $$;
-comment on function :SCHEMA.judge_quarantine is 'Takes jobs with quarantined content out of line, into the state that shows it.';
+comment on function :SCHEMA.judge_quarantine is
+  'Takes jobs with quarantined content out of line, into the state that shows it.';
 revoke all on function :SCHEMA.judge_quarantine from public;
 --! EndIncluded admit/judge_quarantine.sql
 --! Included admit/judge_rate_classes.sql
@@ -3540,8 +3671,8 @@ begin
     having sum(c.weight) > :SCHEMA.class_tokens(r, v_now)) then
     return verdict;
   end if;
-  -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same class. A job
-  -- that costs more than the burst may go when the bucket is full, and overdraws it.
+  -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same
+  -- class. A job that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
     select distinct s.key
     from (
@@ -3562,13 +3693,14 @@ begin
 end;
 $$;
 comment on function :SCHEMA.judge_rate_classes is
-  'Holds back jobs for which a rate class of theirs has too few tokens, under a lock on those classes, in order of name. A '
-  'class without a row limits nothing.';
+  'Holds back jobs for which a rate class of theirs has too few tokens, under a lock on those classes, in '
+  'order of name. A class without a row limits nothing.';
 revoke all on function :SCHEMA.judge_rate_classes from public;
 --! EndIncluded admit/judge_rate_classes.sql
 --! Included admit/pick.sql
 create or replace function :SCHEMA.pick(
-  lanes :SCHEMA.lane_start[], drawn :SCHEMA.candidate[], capacity integer, quantum integer, shares :SCHEMA.queue_share[]
+  lanes :SCHEMA.lane_start[], drawn :SCHEMA.candidate[], capacity integer, quantum integer,
+    shares :SCHEMA.queue_share[]
 )
 returns :SCHEMA.candidate[]
 language plpgsql
@@ -3580,7 +3712,8 @@ begin
   return (
     with ranked as (
       select d as candidate, d.queue, d.rank, d.priority, d.scheduled_at_ms, d.key,
-        -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole, longest waiting first.
+        -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole,
+        -- longest waiting first.
         row_number() over (
           partition by d.queue
           order by case when pick.quantum is null then d.rank end, d.served_at_ms,
@@ -3588,13 +3721,15 @@ begin
             case when pick.quantum is null then d.scheduled_at_ms end,
             d.partition_key, d.rank, d.key) as place
       from unnest(drawn) d
-      join (select l.queue, l.partition_key, max(l.most) as most from unnest(lanes) l group by l.queue, l.partition_key) l
+      join (select l.queue, l.partition_key, max(l.most) as most from unnest(lanes) l group by l.queue,
+        l.partition_key) l
         on l.queue = d.queue and l.partition_key = d.partition_key
       where d.rank <= l.most
     )
     select coalesce(array_agg(p.candidate order by p.position, p.place), '{}')
     from (
-      select r.candidate, r.place, coalesce(s.position, 0) + (r.place - 1)::double precision / coalesce(w.weight, 1) as position
+      select r.candidate, r.place, coalesce(s.position,
+        0) + (r.place - 1)::double precision / coalesce(w.weight, 1) as position
       from ranked r
       left join unnest(shares) s on s.queue = r.queue
       left join :SCHEMA.queue w on w.queue = r.queue and pick.shares is not null
@@ -3603,8 +3738,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.pick is
-  'The jobs to admit of those drawn, if no policy objects, in the order in which they are to run: fair among partitions, by '
-  'weight among queues, and within a partition by priority, due time and age.';
+  'The jobs to admit of those drawn, if no policy objects, in the order in which they are to run: fair among '
+  'partitions, by weight among queues, and within a partition by priority, due time and age.';
 revoke all on function :SCHEMA.pick from public;
 --! EndIncluded admit/pick.sql
 --! Included admit/pick_by_turn.sql
@@ -3624,7 +3759,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.pick_by_turn is
-  'What pick comes to within one queue without a quantum: the partitions take turns job by job, longest waiting first.';
+  'What pick comes to within one queue without a quantum: the partitions take turns job by job, longest '
+  'waiting first.';
 revoke all on function :SCHEMA.pick_by_turn from public;
 --! EndIncluded admit/pick_by_turn.sql
 --! Included admit/refuse.sql
@@ -3654,8 +3790,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.refuse is
-  'Takes jobs out of a verdict, counts them by queue under the reason, and closes their lines for the rest of the call where '
-  'those behind them must not pass.';
+  'Takes jobs out of a verdict, counts them by queue under the reason, and closes their lines for the rest '
+  'of the call where those behind them must not pass.';
 revoke all on function :SCHEMA.refuse from public;
 --! EndIncluded admit/refuse.sql
 --! Included admit/rotate_lanes.sql
@@ -3691,7 +3827,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.rotate_lanes is
-  'Sends partitions that were served to the back of the queue of turns, and empty lines out of it where there are many.';
+  'Sends partitions that were served to the back of the queue of turns, and empty lines out of it where '
+  'there are many.';
 revoke all on function :SCHEMA.rotate_lanes from public;
 --! EndIncluded admit/rotate_lanes.sql
 --! Included admit/running_by_partition.sql
@@ -3719,8 +3856,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.running_by_partition is
-  'How many jobs of each partition run, in a queue that has a ceiling: counted from the leases, so that no slot can leak. No '
-  'row where none runs.';
+  'How many jobs of each partition run, in a queue that has a ceiling: counted from the leases, so that no '
+  'slot can leak. No row where none runs.';
 revoke all on function :SCHEMA.running_by_partition from public;
 --! EndIncluded admit/running_by_partition.sql
 --! Included admit/running_in.sql
@@ -3737,8 +3874,7 @@ begin
     from :SCHEMA.running_by_partition(running_in.queue, array[running_in.partition_key]) r), 0);
 end;
 $$;
-comment on function :SCHEMA.running_in is
-  'How many jobs of a partition run, in a queue that has a ceiling.';
+comment on function :SCHEMA.running_in is 'How many jobs of a partition run, in a queue that has a ceiling.';
 revoke all on function :SCHEMA.running_in from public;
 --! EndIncluded admit/running_in.sql
 --! Included admit/serve_lanes.sql
@@ -3754,7 +3890,8 @@ as $$
 declare
   v_mine bigint[];
 begin
-  v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip locked);
+  v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip
+    locked);
   update :SCHEMA.lane l
   set served_at_ms = serve_lanes.at_ms
   where l.no = any (v_mine);
@@ -3762,11 +3899,13 @@ begin
   delete from :SCHEMA.lane l
   using :SCHEMA.lane first
   where first.no = any (v_mine) and not first.dying
-    and l.queue = first.queue and l.partition_key = first.partition_key and l.sticky_worker = first.sticky_worker
+    and l.queue = first.queue and l.partition_key = first.partition_key
+    and l.sticky_worker = first.sticky_worker
     and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no;
 end;
 $$;
-comment on function :SCHEMA.serve_lanes is 'Puts lines behind all that have waited longer. Skips those that another claim is moving.';
+comment on function :SCHEMA.serve_lanes is
+  'Puts lines behind all that have waited longer. Skips those that another claim is moving.';
 revoke all on function :SCHEMA.serve_lanes from public;
 --! EndIncluded admit/serve_lanes.sql
 --! Included admit/share_ends.sql
@@ -3783,11 +3922,13 @@ begin
       round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
       as :SCHEMA.queue_share))
     from unnest(shares) s
-    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue = s.queue
+    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue =
+      s.queue
     left join :SCHEMA.queue w on w.queue = s.queue);
 end;
 $$;
-comment on function :SCHEMA.share_ends is 'Where the queues stand in the sharing once these jobs have been admitted.';
+comment on function :SCHEMA.share_ends is
+  'Where the queues stand in the sharing once these jobs have been admitted.';
 revoke all on function :SCHEMA.share_ends from public;
 --! EndIncluded admit/share_ends.sql
 --! Included admit/share_starts.sql
@@ -3801,18 +3942,20 @@ as $$
 begin
   return (
     with stored as (
-      select q.queue, s.position from unnest(share_starts.queues) q(queue) left join :SCHEMA.queue_share s on s.queue = q.queue
+      select q.queue, s.position from unnest(share_starts.queues) q(queue) left join :SCHEMA.queue_share s on
+        s.queue = q.queue
     ), ahead as (
       select coalesce(max(s.position), 0) as position from stored s
     )
-    select array_agg(cast(row(s.queue, greatest(coalesce(s.position, a.position), a.position - 1)) as :SCHEMA.queue_share))
+    select array_agg(cast(row(s.queue, greatest(coalesce(s.position, a.position),
+      a.position - 1)) as :SCHEMA.queue_share))
     from stored s
     cross join ahead a);
 end;
 $$;
 comment on function :SCHEMA.share_starts is
-  'Where each queue stands in the sharing: what it has had by its weight. One that was idle is at most one round behind, so '
-  'it comes back without a burst.';
+  'Where each queue stands in the sharing: what it has had by its weight. One that was idle is at most one '
+  'round behind, so it comes back without a burst.';
 revoke all on function :SCHEMA.share_starts from public;
 --! EndIncluded admit/share_starts.sql
 --! Included admit/usable_lanes.sql
@@ -3862,10 +4005,12 @@ begin
       end as reason
     from unnest(usable_lanes.lanes) with ordinality l
   )
-  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter (where j.reason is null),
-    array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
+  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter
+    (where j.reason is null), array_agg(cast(row((j.l).queue, j.reason,
+      1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
       select from :SCHEMA.job w
-      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key and w.sticky_worker = (j.l).sticky_worker
+      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
+        and w.sticky_worker = (j.l).sticky_worker
         and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
         and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
   into v_choice.lanes, v_choice.refusals
@@ -3874,9 +4019,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.usable_lanes is
-  'Leaves out lines that can''t be served now, because a rate class of theirs has no token or their partition is at its '
-  'ceiling: what waits there must not take the place of what can run. Counts one refusal for each with a job in it, and says '
-  'when the first of the classes will have a token, in ms.';
+  'Leaves out lines that can''t be served now, because a rate class of theirs has no token or their '
+  'partition is at its ceiling: what waits there must not take the place of what can run. Counts one refusal '
+  'for each with a job in it, and says when the first of the classes will have a token, in ms.';
 revoke all on function :SCHEMA.usable_lanes from public;
 --! EndIncluded admit/usable_lanes.sql
 --! Included admit/held_back_by.sql
@@ -3915,8 +4060,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.held_back_by is
-  'What would hold an available job back if it were first in line now: paused, quarantine, deadline, rate_class, '
-  'concurrency_limit, or null.';
+  'What would hold an available job back if it were first in line now: paused, quarantine, deadline, '
+  'rate_class, concurrency_limit, or null.';
 revoke all on function :SCHEMA.held_back_by from public;
 --! EndIncluded admit/held_back_by.sql
 --! Included settle/ack.sql
@@ -3941,7 +4086,8 @@ declare
   v_settled :SCHEMA.settled_job[];
 begin
   v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
-    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms', delay_ms,
+    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms',
+      delay_ms,
     'logs', logs, 'actual_weight', actual_weight))));
   if v_settled = '{}' then
     perform :SCHEMA.raise_rejected(job_id);
@@ -3950,9 +4096,10 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack is
-  'Ends an attempt: success, retry, skip, revoke, snooze (delay_ms needed), rate_limited, undecodable, checkpoint_stale. '
-  'Returns the state reached; deleted where no row is left. Without delay_ms a retry waits 1 s doubled per attempt, at most '
-  '1 h, and up to 1 s more; 0 is allowed and means at once. Errors: HR005 lease_rejected, HR007 invalid.';
+  'Ends an attempt: success, retry, skip, revoke, snooze (delay_ms needed), rate_limited, undecodable, '
+  'checkpoint_stale. Returns the state reached; deleted where no row is left. Without delay_ms a retry waits '
+  '1 s doubled per attempt, at most 1 h, and up to 1 s more; 0 is allowed and means at once. Errors: HR005 '
+  'lease_rejected, HR007 invalid.';
 revoke all on function :SCHEMA.ack from public;
 --! EndIncluded settle/ack.sql
 --! Included settle/ack_many.sql
@@ -3977,16 +4124,18 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack_many is
-  'Ends many attempts at once and returns a row each, in order: the state reached (deleted: no row any more), or rejected '
-  'where the lease or fence no longer holds the job, which then has not been touched. Keys of an ack: job_id, lease_id, '
-  'fence, outcome (success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale), error, delay_ms '
-  '(needed for snooze, optional for retry), logs (list), actual_weight, result_base64, result_schema_version. A value '
-  'outside its limits raises HR007 and nothing is written.';
+  'Ends many attempts at once and returns a row each, in order: the state reached (deleted: no row any '
+  'more), or rejected where the lease or fence no longer holds the job, which then has not been touched. '
+  'Keys of an ack: job_id, lease_id, fence, outcome (success, retry, skip, revoke, snooze, rate_limited, '
+  'undecodable, checkpoint_stale), error, delay_ms (needed for snooze, optional for retry), logs (list), '
+  'actual_weight, result_base64, result_schema_version. A value outside its limits raises HR007 and nothing '
+  'is written.';
 revoke all on function :SCHEMA.ack_many from public;
 --! EndIncluded settle/ack_many.sql
 --! Included settle/ack_success_with_result.sql
 create or replace function :SCHEMA.ack_success_with_result(
-  job_id text, lease_id text, fence bigint, logs jsonb, actual_weight integer, schema_version integer, bytes bytea
+  job_id text, lease_id text, fence bigint, logs jsonb, actual_weight integer, schema_version integer,
+    bytes bytea
 )
 returns text
 language plpgsql
@@ -4012,8 +4161,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.ack_success_with_result is
-  'Ends an attempt with success and stores its result under the same fence; it is kept as long as the job is, so a job without '
-  'retention keeps none. Errors: HR005 lease_rejected, HR007 invalid.';
+  'Ends an attempt with success and stores its result under the same fence; it is kept as long as the job '
+  'is, so a job without retention keeps none. Errors: HR005 lease_rejected, HR007 invalid.';
 revoke all on function :SCHEMA.ack_success_with_result from public;
 --! EndIncluded settle/ack_success_with_result.sql
 --! Included settle/after_settle.sql
@@ -4061,13 +4210,15 @@ begin
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
   perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority, s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
+    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
+      s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
     from unnest(settled) s
     where s.state = 'available'));
 end;
 $$;
 comment on function :SCHEMA.after_settle is
-  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into line.';
+  'What follows the end of attempts: counts, results, history, leases of their own, and the way back into '
+  'line.';
 revoke all on function :SCHEMA.after_settle from public;
 --! EndIncluded settle/after_settle.sql
 --! Included settle/checkpoint.sql
@@ -4086,7 +4237,8 @@ declare
   v_key bigint;
 begin
   if json_typeof(checkpoint.checkpoint) is distinct from 'object' then
-    perform :SCHEMA.raise_invalid('checkpoint', 'must be an object', 'completed, in_progress, version and the like');
+    perform :SCHEMA.raise_invalid('checkpoint', 'must be an object',
+      'completed, in_progress, version and the like');
   elsif octet_length(checkpoint.checkpoint::text) > 1048576 then
     perform :SCHEMA.raise_invalid('checkpoint', 'is too long', 'at most 1048576 bytes');
   elsif octet_length(checkpoint.cursor) > 1048576 then
@@ -4095,7 +4247,8 @@ begin
   begin
     v_checkpoint := checkpoint.checkpoint::jsonb;
   exception when data_exception then
-    perform :SCHEMA.raise_invalid('checkpoint', sqlerrm, 'JSON without U+0000 and without numbers beyond all bounds');
+    perform :SCHEMA.raise_invalid('checkpoint', sqlerrm,
+      'JSON without U+0000 and without numbers beyond all bounds');
   end;
   v_key := :SCHEMA.hold(checkpoint.job_id, checkpoint.lease_id, checkpoint.fence);
   insert into :SCHEMA.job_extra as x (key, checkpoint, cursor)
@@ -4104,8 +4257,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.checkpoint is
-  'Stores how far a job has come, before the side effect that it announces. Object keys that Headrace reads: completed (list '
-  'of step names), in_progress (a step), crashes (counted by reclaim_expired). Errors: HR005 lease_rejected: stop now; HR007.';
+  'Stores how far a job has come, before the side effect that it announces. Object keys that Headrace reads: '
+  'completed (list of step names), in_progress (a step), crashes (counted by reclaim_expired). Errors: HR005 '
+  'lease_rejected: stop now; HR007.';
 revoke all on function :SCHEMA.checkpoint from public;
 --! EndIncluded settle/checkpoint.sql
 --! Included settle/claim_effect.sql
@@ -4125,12 +4279,14 @@ begin
 end;
 $$;
 comment on function :SCHEMA.claim_effect is
-  'True for the first transaction that claims this effect; false where one that has committed did. Waits for one that is '
-  'still open. Call it in the transaction of the effect. The claim is forgotten after the horizon of the janitor.';
+  'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
+  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
+  'horizon of the janitor.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
-create or replace function :SCHEMA.complete(job_id text, lease_id text, fence bigint, actual_weight integer default null)
+create or replace function :SCHEMA.complete(job_id text, lease_id text, fence bigint,
+  actual_weight integer default null)
 returns void
 language plpgsql
 volatile
@@ -4143,8 +4299,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.complete is
-  'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to roll back: the '
-  'fence then undoes the business writes too.';
+  'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
+  'roll back: the fence then undoes the business writes too.';
 revoke all on function :SCHEMA.complete from public;
 --! EndIncluded settle/complete.sql
 --! Included settle/hold.sql
@@ -4175,8 +4331,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.hold is
-  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or fence no longer '
-  'holds it.';
+  'Locks the job of a holder until the end of the transaction and returns its key; HR005 where the lease or '
+  'fence no longer holds it.';
 revoke all on function :SCHEMA.hold from public;
 --! EndIncluded settle/hold.sql
 --! Included settle/read_acks.sql
@@ -4204,16 +4360,20 @@ begin
           when r.job_id ~ '^j[0-9a-f]{16}$' then ('x' || substr(r.job_id, 2))::bit(64)::bigint
           else (select j.key from :SCHEMA.job j where j.id = r.job_id)
         end,
-        r.lease_id, r.fence, r.outcome, case when r.error is not null then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
+        r.lease_id, r.fence, r.outcome, case when r.error is not null
+          then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
         case when r.logs is not null then :SCHEMA.cut_logs(r.logs::jsonb) end,
-        r.actual_weight, r.result_schema_version, decode(r.result_base64, 'base64')) as :SCHEMA.ack_input) order by r.ord)
+        r.actual_weight, r.result_schema_version, decode(r.result_base64,
+          'base64')) as :SCHEMA.ack_input) order by r.ord)
     into v_acks
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
-      as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version, result_base64, ord);
+      as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version,
+        result_base64, ord);
   exception when data_exception or invalid_parameter_value then
-    perform :SCHEMA.raise_invalid('acks', sqlerrm, 'objects of job_id, lease_id, fence, outcome and the like');
+    perform :SCHEMA.raise_invalid('acks', sqlerrm,
+      'objects of job_id, lease_id, fence, outcome and the like');
   end;
   select f.ord, f.fault into v_bad
   from (
@@ -4221,12 +4381,14 @@ begin
       when a.id is null then 'job_id|must be given|text'
       when a.lease_id is null then 'lease_id|must be given|text'
       when a.fence is null then 'fence|must be given|a whole number'
-      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze', 'rate_limited',
+      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
+        'rate_limited',
           'undecodable', 'checkpoint_stale') then
         'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
         || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
       when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
-      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1 then 'delay_ms|is needed for a snooze|at least 1'
+      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1
+        then 'delay_ms|is needed for a snooze|at least 1'
       when a.actual_weight < 0 then 'actual_weight|is out of bounds|0..2147483647'
       when a.result_schema_version < 1 then 'result_schema_version|is out of bounds|at least 1'
       when a.result is not null and a.outcome <> 'success' then 'result|goes with success only|success'
@@ -4239,13 +4401,16 @@ begin
   limit 1;
   if found then
     perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
-      split_part(v_bad.fault, '|', 2) || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')' else '' end,
+      split_part(v_bad.fault, '|', 2) || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')'
+        else '' end,
       split_part(v_bad.fault, '|', 3));
   end if;
   return coalesce(v_acks, '{}');
 end;
 $$;
-comment on function :SCHEMA.read_acks is 'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their limits.';
+comment on function :SCHEMA.read_acks is
+  'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their '
+  'limits.';
 revoke all on function :SCHEMA.read_acks from public;
 --! EndIncluded settle/read_acks.sql
 --! Included settle/read_holders.sql
@@ -4263,8 +4428,8 @@ begin
     perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
   end if;
   begin
-    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null, null, null,
-      null, null, null) as :SCHEMA.ack_input) order by r.ord)
+    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null,
+      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord)
     into v_holders
     from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality
       as r(job_id, lease_id, fence, ord);
@@ -4274,7 +4439,8 @@ begin
   return coalesce(v_holders, '{}');
 end;
 $$;
-comment on function :SCHEMA.read_holders is 'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none.';
+comment on function :SCHEMA.read_holders is
+  'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none.';
 revoke all on function :SCHEMA.read_holders from public;
 --! EndIncluded settle/read_holders.sql
 --! Included settle/record_attempts.sql
@@ -4303,8 +4469,9 @@ begin
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt else least(s.attempt, 2147483646) + 1 end, s.fence,
-    s.worker, s.claimed_at_ms, record_attempts.at_ms, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
+  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt
+    else least(s.attempt, 2147483646) + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms,
+      s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
   from unnest(settled) s
   join unnest(acks) a on a.ord = s.ord
   where s.outcome not in ('snooze', 'rate_limited', 'revoke')
@@ -4317,8 +4484,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
-  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Of jobs of the backend '
-  'surface successes too, and runs that a claim has opened are closed. Snoozes, hand-backs and revokes leave none.';
+  'Writes the history that the queue''s policy keeps: failures (and what has logs), all, or none. Of jobs of '
+  'the backend surface successes too, and runs that a claim has opened are closed. Snoozes, hand-backs and '
+  'revokes leave none.';
 revoke all on function :SCHEMA.record_attempts from public;
 --! EndIncluded settle/record_attempts.sql
 --! Included settle/release.sql
@@ -4334,7 +4502,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release is
-  'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 lease_rejected.';
+  'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
+  'lease_rejected.';
 revoke all on function :SCHEMA.release from public;
 --! EndIncluded settle/release.sql
 --! Included settle/renew.sql
@@ -4361,12 +4530,14 @@ declare
 begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
   v_asked := :SCHEMA.read_holders(leases);
-  -- The leases are locked first and read in a statement of its own, which sees what was done to them meanwhile.
+  -- The leases are locked first and read in a statement of its own, which sees what was done to them
+  -- meanwhile.
   v_leases := array(
     select distinct h.lease_no
     from unnest(v_asked) a
     cross join lateral (
-      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence and j.lease_no is not null offset 0) h);
+      select j.lease_no from :SCHEMA.job j where j.key = a.key and j.fence = a.fence
+        and j.lease_no is not null offset 0) h);
   perform from :SCHEMA.lease l where l.lease_no = any (v_leases) order by l.lease_no for update;
   v_held := array(
     select h.key
@@ -4400,8 +4571,8 @@ begin
     else
       -- Some jobs of the claim are not to be kept: those that are get a lease of their own.
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key, v_partly.claimed_at_ms,
-        v_expires_ms, v_partly.keys)
+      values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key,
+        v_partly.claimed_at_ms, v_expires_ms, v_partly.keys)
       returning lease_no into v_lease_no;
       -- Who holds one of the rows ends its attempt, and may wait for the lease that is locked here.
       update :SCHEMA.job j
@@ -4420,8 +4591,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.renew is
-  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the jobs that are no '
-  'longer held; it never fails because of those. A lease that has expired but was not reclaimed is revived. Errors: HR007.';
+  'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the '
+  'jobs that are no longer held; it never fails because of those. A lease that has expired but was not '
+  'reclaimed is revived. Errors: HR007.';
 revoke all on function :SCHEMA.renew from public;
 --! EndIncluded settle/renew.sql
 --! Included settle/settle.sql
@@ -4447,8 +4619,8 @@ begin
     with held as materialized (
       select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
-      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the table would
-      -- walk all that has ever been in it.
+      -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
+      -- table would walk all that has ever been in it.
       cross join lateral (
         select j.ctid as tid, j.lease_no
         from :SCHEMA.job j
@@ -4461,16 +4633,17 @@ begin
       delete from :SCHEMA.job j
       using held h
       where j.ctid = h.tid
-      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
-        j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms, h.lease_no, h.own_lease,
+      returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
+        j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
+          h.lease_no, h.own_lease,
         j.weight, j.charged) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
     exit when cardinality(v_settled) = cardinality(acks);
     v_settled := v_settled || coalesce(:SCHEMA.settle_in_place(v_left), '{}');
     exit when cardinality(v_settled) = cardinality(acks);
-    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row, may have left
-    -- the job to its holder.
+    -- Looked at again: somebody who held the row, such as renew, which may give its job another lease row,
+    -- may have left the job to its holder.
     v_left := array(
       select a from unnest(v_left) a
       where exists (
@@ -4487,8 +4660,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle is
-  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns those that did; '
-  'the others have written nothing. An expired lease that nobody reclaimed still counts: the work is done.';
+  'Ends attempts under the holder check: job, lease id, fence and state running must match one row. Returns '
+  'those that did; the others have written nothing. An expired lease that nobody reclaimed still counts: the '
+  'work is done.';
 revoke all on function :SCHEMA.settle from public;
 --! EndIncluded settle/settle.sql
 --! Included settle/settle_in_place.sql
@@ -4512,11 +4686,13 @@ begin
   with held as materialized (
     select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
       coalesce(c.max_attempts, h.max_attempts) as max_attempts,
-      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms, coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
+        coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
-        when 'retry' then case when h.attempt < coalesce(c.max_attempts, h.max_attempts) - 1 then 'retryable' else 'archived' end
+        when 'retry' then case when h.attempt < coalesce(c.max_attempts, h.max_attempts) - 1 then 'retryable'
+          else 'archived' end
         when 'skip' then 'archived'
         when 'snooze' then 'scheduled'
         when 'rate_limited' then 'available'
@@ -4532,9 +4708,11 @@ begin
       offset 0) h
     cross join lateral (
       select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
-    -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at its enqueue.
+    -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at
+    -- its enqueue.
     left join lateral (
-      select greatest(t.max_attempts, 1) as max_attempts, t.base_delay_ms, t.backoff_multiplier as multiplier, t.max_delay_ms
+      select greatest(t.max_attempts, 1) as max_attempts, t.base_delay_ms, t.backoff_multiplier as multiplier,
+        t.max_delay_ms
       from :SCHEMA.task_config t
       where a.outcome = 'retry' and h.backoff_base_ms is not null and t.task_name = h.kind
       offset 0) c on true
@@ -4545,8 +4723,8 @@ begin
       attempt = case when h.outcome = 'retry' then least(j.attempt, 2147483646) + 1 else j.attempt end,
       scheduled_at_ms = case
         when h.state = 'retryable' then
-          v_now + coalesce(h.delay_ms, :SCHEMA.policy_backoff_ms(h.base_ms, h.multiplier, h.max_ms, j.attempt),
-            :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
+          v_now + coalesce(h.delay_ms, :SCHEMA.policy_backoff_ms(h.base_ms, h.multiplier, h.max_ms,
+            j.attempt), :SCHEMA.backoff_ms(j.attempt) + (random() * 1000)::bigint)
         when h.state = 'scheduled' then v_now + h.delay_ms
         else j.scheduled_at_ms
       end,
@@ -4556,8 +4734,9 @@ begin
       lease_no = null, claimed_at_ms = null, charged = null
     from held h
     where j.ctid = h.tid
-    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker, j.class_key,
-      j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms, h.lease_no, h.own_lease,
+    returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
+      j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
+        h.lease_no, h.own_lease,
       j.weight, h.charged) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
@@ -4565,7 +4744,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.settle_in_place is
-  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended badly.';
+  'The part of settle for jobs that stay: completed with retention, retried, snoozed, handed back, or ended '
+  'badly.';
 revoke all on function :SCHEMA.settle_in_place from public;
 --! EndIncluded settle/settle_in_place.sql
 --! Included settle/trim_attempts.sql
@@ -4604,7 +4784,8 @@ begin
   where l.lease_no = any (leases) and l.queue is not null
     and not exists (
       select from unnest(l.keys) k(key)
-      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key
+        and o.lease_no = l.lease_no offset 0) j);
 end;
 $$;
 comment on function :SCHEMA.drop_leases is
@@ -4638,8 +4819,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.defer_rate_class is
-  'Holds a rate class back, for the whole fleet, for ms from now: what a handler does that was told to come back later. A '
-  'deferral is never shortened. Returns until when, in ms. Errors: HR007.';
+  'Holds a rate class back, for the whole fleet, for ms from now: what a handler does that was told to come '
+  'back later. A deferral is never shortened. Returns until when, in ms. Errors: HR007.';
 revoke all on function :SCHEMA.defer_rate_class from public;
 --! EndIncluded settle/defer_rate_class.sql
 --! Included settle/reconcile_charges.sql
@@ -4681,8 +4862,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.reconcile_charges is
-  'Gives back, or takes, what an attempt really cost against the weight charged at its admission, in each class that was '
-  'charged: under the fence of the ack, so exactly once.';
+  'Gives back, or takes, what an attempt really cost against the weight charged at its admission, in each '
+  'class that was charged: under the fence of the ack, so exactly once.';
 revoke all on function :SCHEMA.reconcile_charges from public;
 --! EndIncluded settle/reconcile_charges.sql
 --! Included schedule/zone_offset.sql
@@ -5937,7 +6118,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.claim_duty is
-  'Claims or renews a duty for lease_ms: true where it is free, expired or already the holder''s. Never waits. Errors: HR007.';
+  'Claims or renews a duty for lease_ms: true where it is free, expired or already the holder''s. Never '
+  'waits. Errors: HR007.';
 revoke all on function :SCHEMA.claim_duty from public;
 --! EndIncluded sweep/claim_duty.sql
 --! Included sweep/clear_sweep_error.sql
@@ -6057,8 +6239,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
-  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that can''t be deleted is '
-  'left and named in sweep_error.';
+  'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
+  'can''t be deleted is left and named in sweep_error.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
 --! Included sweep/janitor.sql
@@ -6159,9 +6341,9 @@ end;
 $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
-  'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of sweeps '
-  'and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a day; what '
-  'is stored about queues idle for an hour; lines that stay empty.';
+  'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
+  'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
+  'day; what is stored about queues idle for an hour; lines that stay empty.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -6185,7 +6367,8 @@ declare
 begin
   if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
     v_closed := :SCHEMA.close_runs(array(
-      select cast(row(j.key, j.fence, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job', null)
+      select cast(row(j.key, j.fence, 'lease_lost', 'the lease expired while ' || l.worker || ' held the job',
+        null)
         as :SCHEMA.run_end)
       from :SCHEMA.job j
       join :SCHEMA.lease l on l.lease_no = j.lease_no
@@ -6204,12 +6387,14 @@ begin
     -- What is there is the caller's; whatever it is, the job must get away from its dead worker.
     case when jsonb_typeof(x.checkpoint -> 'crashes') = 'object' then x.checkpoint -> 'crashes' else '{}' end
     || jsonb_build_object(x.checkpoint ->> 'in_progress', 1 + coalesce(
-      substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress'] from '^[0-9]{1,9}$')::integer, 0)))
+      substring(x.checkpoint #>> array['crashes', x.checkpoint ->> 'in_progress']
+        from '^[0-9]{1,9}$')::integer, 0)))
   where x.key = any (lose_leases.keys) and x.checkpoint ->> 'in_progress' is not null;
 
   with lost as (
     update :SCHEMA.job j
-    set state = cast(case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then 'retryable' else 'quarantined' end
+    set state = cast(case when j.crash_attempt < :SCHEMA.crash_limit() - 1 then 'retryable'
+      else 'quarantined' end
         as :SCHEMA.job_state),
       crash_attempt = least(j.crash_attempt, 2147483646) + 1,
       scheduled_at_ms = v_now + :SCHEMA.backoff_ms(j.crash_attempt),
@@ -6222,7 +6407,8 @@ begin
   )
   select array_agg(cast(l as :SCHEMA.job)) into v_lost from lost l;
 
-  insert into :SCHEMA.quarantine as q (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload, reason)
+  insert into :SCHEMA.quarantine as q (fingerprint, kind, crash_count, quarantined_at_ms, sample_payload,
+    reason)
   select distinct on (f.fingerprint) f.fingerprint, l.kind, l.crash_attempt, v_now, l.payload,
     'its workers died ' || l.crash_attempt || ' times'
   from unnest(v_lost) l
@@ -6230,14 +6416,16 @@ begin
   where l.state = 'quarantined'
   order by f.fingerprint, l.crash_attempt desc
   on conflict (fingerprint) do update
-    set crash_count = greatest(q.crash_count, excluded.crash_count), quarantined_at_ms = excluded.quarantined_at_ms;
+    set crash_count = greatest(q.crash_count, excluded.crash_count),
+      quarantined_at_ms = excluded.quarantined_at_ms;
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
   select l.queue, v_now, count(*), - count(*) filter (where l.state = 'quarantined')
   from unnest(v_lost) l
   group by l.queue;
   perform :SCHEMA.trim_attempts(l.key) from unnest(v_lost) l where l.attempt::bigint + l.crash_attempt >= 50;
   return query
-    select :SCHEMA.job_id(l.key, l.id), l.crash_attempt, l.state = 'quarantined' from unnest(v_lost) l order by l.key;
+    select :SCHEMA.job_id(l.key, l.id), l.crash_attempt, l.state = 'quarantined'
+      from unnest(v_lost) l order by l.key;
 end;
 $$;
 comment on function :SCHEMA.lose_leases is
@@ -6253,7 +6441,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   insert into :SCHEMA.sweep_error as e (sweep, subject, at_ms, error)
-  values (note_sweep_error.sweep, note_sweep_error.subject, :SCHEMA.now_ms(), :SCHEMA.cut_text(note_sweep_error.error, 2048))
+  values (note_sweep_error.sweep, note_sweep_error.subject, :SCHEMA.now_ms(),
+    :SCHEMA.cut_text(note_sweep_error.error, 2048))
   on conflict (sweep, subject) do update
     set at_ms = excluded.at_ms, times = e.times + 1, error = excluded.error;
 $$;
@@ -6273,11 +6462,12 @@ as $$
   select array(
     select e.subject::bigint
     from :SCHEMA.sweep_error e
-    where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$' and e.at_ms > :SCHEMA.now_ms() - 60000);
+    where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$'
+      and e.at_ms > :SCHEMA.now_ms() - 60000);
 $$;
 comment on function :SCHEMA.shelved_keys is
-  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not be moved one by '
-  'one at each run, and tries them again when the minute is over.';
+  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not '
+  'be moved one by one at each run, and tries them again when the minute is over.';
 revoke all on function :SCHEMA.shelved_keys from public;
 --! EndIncluded sweep/shelved_keys.sql
 --! Included sweep/promote_due.sql
@@ -6325,8 +6515,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.promote_due is
-  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes workers. Returns how '
-  'many. A row that can''t be moved is left and named in sweep_error.';
+  'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
+  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.promote_due from public;
 --! EndIncluded sweep/promote_due.sql
 --! Included sweep/promote_jobs.sql
@@ -6350,18 +6540,20 @@ begin
     where j.key = any (keys) and j.state in ('scheduled', 'retryable')
     returning j.key, j.queue, j.partition_key, j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms
   )
-  select sum(e.n), array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key) as :SCHEMA.lane_entry))
+  select sum(e.n), array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority,
+    e.at_ms, e.key) as :SCHEMA.lane_entry))
   into v_moved, v_lanes
   from (
-    select m.queue, m.partition_key, m.sticky_worker, m.class_key, m.priority, min(m.scheduled_at_ms) as at_ms, min(m.key) as key,
-      count(*) as n
+    select m.queue, m.partition_key, m.sticky_worker, m.class_key, m.priority,
+      min(m.scheduled_at_ms) as at_ms, min(m.key) as key, count(*) as n
     from moved m
     group by m.queue, m.partition_key, m.sticky_worker, m.class_key, m.priority) e;
   perform :SCHEMA.open_lanes(v_lanes);
   return coalesce(v_moved, 0);
 end;
 $$;
-comment on function :SCHEMA.promote_jobs is 'Makes waiting jobs, which the caller found due and locked, available. Returns how many.';
+comment on function :SCHEMA.promote_jobs is
+  'Makes waiting jobs, which the caller found due and locked, available. Returns how many.';
 revoke all on function :SCHEMA.promote_jobs from public;
 --! EndIncluded sweep/promote_jobs.sql
 --! Included sweep/reclaim_expired.sql
@@ -6421,13 +6613,14 @@ begin
   where l.lease_no = any (v_leases)
     and not exists (
       select from unnest(l.keys) k(key)
-      cross join lateral (select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j);
+      cross join lateral (select from :SCHEMA.job o where o.key = k.key
+        and o.lease_no = l.lease_no offset 0) j);
 end;
 $$;
 comment on function :SCHEMA.reclaim_expired is
-  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable after a wait, or '
-  'quarantined at the third crash. Returns the jobs taken, each to one caller only. A row that can''t be moved is left, '
-  'named in sweep_error, and does not hold up the others.';
+  'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
+  'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
+  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
 revoke all on function :SCHEMA.reclaim_expired from public;
 --! EndIncluded sweep/reclaim_expired.sql
 --! Included sweep/release_duty.sql
@@ -6447,7 +6640,8 @@ begin
   where d.name = release_duty.name and d.holder = release_duty.holder;
 end;
 $$;
-comment on function :SCHEMA.release_duty is 'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+comment on function :SCHEMA.release_duty is
+  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
 revoke all on function :SCHEMA.release_duty from public;
 --! EndIncluded sweep/release_duty.sql
 --! Included sweep/retire_lanes.sql
@@ -6478,7 +6672,9 @@ begin
   return v_gone;
 end;
 $$;
-comment on function :SCHEMA.retire_lanes is 'Removes lines that have stayed empty over three visits, ten minutes apart, and second rows of a line. Returns how many.';
+comment on function :SCHEMA.retire_lanes is
+  'Removes lines that have stayed empty over three visits, ten minutes apart, and second rows of a line. '
+  'Returns how many.';
 revoke all on function :SCHEMA.retire_lanes from public;
 --! EndIncluded sweep/retire_lanes.sql
 --! Included sweep/roll_up_tallies.sql
@@ -6653,8 +6849,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
-  'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. Returns how many. A row '
-  'that can''t be moved is left and named in sweep_error.';
+  'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. '
+  'Returns how many. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.expire_deadlines from public;
 --! EndIncluded sweep/expire_deadlines.sql
 --! Included sweep/expire_jobs.sql
@@ -6723,7 +6919,8 @@ begin
   return v_moved;
 end;
 $$;
-comment on function :SCHEMA.quarantine_jobs is 'Moves unfinished jobs, which the caller found quarantined and locked, into that state. Returns how many.';
+comment on function :SCHEMA.quarantine_jobs is
+  'Moves unfinished jobs, which the caller found quarantined and locked, into that state. Returns how many.';
 revoke all on function :SCHEMA.quarantine_jobs from public;
 --! EndIncluded sweep/quarantine_jobs.sql
 --! Included sweep/retire_lane.sql
@@ -6754,18 +6951,23 @@ begin
   v_oldest := pg_snapshot_xmin(pg_current_snapshot());
   select array_agg(r.no), min(r.at_ms) into v_returns, v_return_ms
   from :SCHEMA.lane_return r
-  where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key and r.sticky_worker = v_lane.sticky_worker
+  where r.queue = v_lane.queue and r.partition_key = v_lane.partition_key
+    and r.sticky_worker = v_lane.sticky_worker
     and r.class_key = v_lane.class_key and r.priority = v_lane.priority;
   v_empty := not exists (
     select from :SCHEMA.job j
-    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key and j.sticky_worker = v_lane.sticky_worker
-      and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1 and j.state = 'available'
+    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+      and j.sticky_worker = v_lane.sticky_worker
+      and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
+      and j.state = 'available'
       and (j.scheduled_at_ms, j.key) >= (least(v_return_ms, v_lane.from_ms),
         case when v_return_ms <= v_lane.from_ms then -1 else v_lane.from_key end));
   if exists (
     select from :SCHEMA.lane o
-    where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key and o.sticky_worker = v_lane.sticky_worker
-      and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no and not o.dying)
+    where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key
+      and o.sticky_worker = v_lane.sticky_worker
+      and o.class_key = v_lane.class_key and o.priority = v_lane.priority and o.no < v_lane.no
+      and not o.dying)
     or v_empty and v_lane.dying and v_oldest >= v_lane.retire_stamp
   then
     delete from :SCHEMA.lane l where l.no = v_lane.no;
@@ -6774,8 +6976,9 @@ begin
       select from :SCHEMA.lane o where o.queue = v_lane.queue and o.partition_key = v_lane.partition_key);
     return true;
   end if;
-  -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones have ended an
-  -- empty line stays empty: mark it, stamp it once the mark is there to be seen, remove it once all older ones have ended.
+  -- A producer that begins after the mark is there to be seen adds a line of its own, so once the older ones
+  -- have ended an empty line stays empty: mark it, stamp it once the mark is there to be seen, remove it once
+  -- all older ones have ended.
   if v_empty then
     delete from :SCHEMA.lane_return r where r.no = any (v_returns);
     v_mark := coalesce(v_lane.mark_stamp, :SCHEMA.fresh_stamp());
@@ -6792,7 +6995,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.retire_lane is
-  'Takes an empty line one step nearer to its removal, or a second row of a line away. True when the row is gone.';
+  'Takes an empty line one step nearer to its removal, or a second row of a line away. True when the row is '
+  'gone.';
 revoke all on function :SCHEMA.retire_lane from public;
 --! EndIncluded sweep/retire_lane.sql
 --! Included sweep/quarantine_sweep.sql
@@ -6815,7 +7019,8 @@ declare
   v_moved bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
-  -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were there.
+  -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were
+  -- there.
   select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
   select max(w.key) into v_to
   from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
@@ -6852,9 +7057,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_sweep is
-  'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of leaving the gate to '
-  'pass over them. Looks at ten times max_rows jobs and remembers how far it came. Returns how many it moved. A row that '
-  'can''t be moved is left and named in sweep_error.';
+  'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of '
+  'leaving the gate to pass over them. Looks at ten times max_rows jobs and remembers how far it came. '
+  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error.';
 revoke all on function :SCHEMA.quarantine_sweep from public;
 --! EndIncluded sweep/quarantine_sweep.sql
 --! Included policy/set_transition_guard.sql
@@ -6875,8 +7080,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.set_transition_guard is
-  'Switches the check of every move of a job against the table transition on or off. It costs time per row: on in tests, off '
-  'by default.';
+  'Switches the check of every move of a job against the table transition on or off. It costs time per row: '
+  'on in tests, off by default.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
 --! Included policy/concurrency_limits.sql
@@ -6900,7 +7105,8 @@ begin
     limit 10000;
 end;
 $$;
-comment on function :SCHEMA.concurrency_limits is 'The ceilings, with how many jobs of the queue run now in all its partitions.';
+comment on function :SCHEMA.concurrency_limits is
+  'The ceilings, with how many jobs of the queue run now in all its partitions.';
 revoke all on function :SCHEMA.concurrency_limits from public;
 --! EndIncluded policy/concurrency_limits.sql
 --! Included policy/delete_concurrency_limit.sql
@@ -6947,8 +7153,10 @@ comment on function :SCHEMA.delete_rate_class is
 revoke all on function :SCHEMA.delete_rate_class from public;
 --! EndIncluded policy/delete_rate_class.sql
 --! Included policy/partitions.sql
-create or replace function :SCHEMA.partitions(queue text, after text default null, max_rows integer default 200)
-returns table (partition_key text, waiting bigint, running bigint, deficit bigint, served_at_ms bigint, held_back text)
+create or replace function :SCHEMA.partitions(queue text, after text default null,
+  max_rows integer default 200)
+returns table (partition_key text, waiting bigint, running bigint, deficit bigint, served_at_ms bigint,
+  held_back text)
 language plpgsql
 stable
 security definer
@@ -6966,14 +7174,17 @@ begin
     select p.partition_key,
       (select count(*) from (
         select from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
+          and j.state = 'available'
         limit 1000) w),
       :SCHEMA.running_in(v_queue, p.partition_key),
-      coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue and d.partition_key = p.partition_key), 0),
+      coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue
+        and d.partition_key = p.partition_key), 0),
       p.served_at_ms,
       (select :SCHEMA.held_back_by(j)
         from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1 and j.state = 'available'
+        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
+          and j.state = 'available'
         order by j.sticky_worker, j.class_key, j.priority desc, j.scheduled_at_ms, j.key
         limit 1)
     from (
@@ -6987,9 +7198,10 @@ begin
 end;
 $$;
 comment on function :SCHEMA.partitions is
-  'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running (where the queue has '
-  'a ceiling), what a turn cut short is still owed, when it was last served, and what holds back the first in line: paused, '
-  'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
+  'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running '
+  '(where the queue has a ceiling), what a turn cut short is still owed, when it was last served, and what '
+  'holds back the first in line: paused, quarantine, deadline, rate_class, concurrency_limit, or null. Page '
+  'on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;
 --! EndIncluded policy/partitions.sql
 --! Included policy/quarantine_bare.sql
@@ -7097,12 +7309,13 @@ begin
     -- Its unique key may have gone to another job: that one keeps it, and this job stays where it is.
     begin
       update :SCHEMA.job j
-      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null, quarantined_as = null
+      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null,
+        quarantined_as = null
       where j.key = v_job.key
       returning j.* into v_job;
       insert into :SCHEMA.tally (queue, at_ms, depth) values (v_job.queue, v_now, 1);
-      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker, v_job.class_key,
-        v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
+      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker,
+        v_job.class_key, v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
       v_released := v_released + 1;
     exception when unique_violation then
       null;
@@ -7116,8 +7329,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_release is
-  'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt is kept, so one more '
-  'crash quarantines it again. A job whose unique key another job has taken stays quarantined. Errors: HR006 not_found, HR007.';
+  'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt '
+  'is kept, so one more crash quarantines it again. A job whose unique key another job has taken stays '
+  'quarantined. Errors: HR006 not_found, HR007.';
 revoke all on function :SCHEMA.quarantine_release from public;
 --! EndIncluded policy/quarantine_release.sql
 --! Included policy/rate_classes.sql
@@ -7138,16 +7352,19 @@ declare
   v_now bigint := :SCHEMA.now_ms();
 begin
   return query
-    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused, round(:SCHEMA.class_tokens(r, v_now), 3),
-      nullif(r.deferred_until_ms, 0), :SCHEMA.class_ready_ms(r, 1, v_now),
+    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
+      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
+        :SCHEMA.class_ready_ms(r, 1, v_now),
       (select count(*) from (
         select
-        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority from :SCHEMA.lane l
+        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
+          from :SCHEMA.lane l
           where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key)) limit 1000) l
         cross join lateral (
           select from :SCHEMA.job j
           where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1 and j.state = 'available'
+            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+            and j.state = 'available'
           limit 1000) j
         limit 1000) n)
     from :SCHEMA.rate_class r
@@ -7156,8 +7373,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.rate_classes is
-  'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in their lines (at '
-  'most 1000 counted).';
+  'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in '
+  'their lines (at most 1000 counted).';
 revoke all on function :SCHEMA.rate_classes from public;
 --! EndIncluded policy/rate_classes.sql
 --! Included policy/split_leases.sql
@@ -7195,7 +7412,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.split_leases is
-  'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps admissions out.';
+  'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps '
+  'admissions out.';
 revoke all on function :SCHEMA.split_leases from public;
 --! EndIncluded policy/split_leases.sql
 --! Included policy/upsert_concurrency_limit.sql
@@ -7217,11 +7435,13 @@ begin
   perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
   perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_range('max_concurrent', upsert_concurrency_limit.max_concurrent, 1, 2147483647);
-  if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming', 'cancel_running') then
-    perform :SCHEMA.raise_invalid('on_saturated', 'is unknown', 'queue, discard, cancel_incoming, cancel_running');
+  if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming',
+    'cancel_running') then
+    perform :SCHEMA.raise_invalid('on_saturated', 'is unknown',
+      'queue, discard, cancel_incoming, cancel_running');
   end if;
-  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a queue that they
-  -- see without a ceiling.
+  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
+  -- queue that they see without a ceiling.
   lock table :SCHEMA.lease in share mode;
   select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
   if v_other <> upsert_concurrency_limit.name then
@@ -7236,14 +7456,15 @@ begin
 end;
 $$;
 comment on function :SCHEMA.upsert_concurrency_limit is
-  'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is reached, a job '
-  'waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs longest is (cancel_running). '
-  'Errors: HR007, also where the queue has a ceiling of another name.';
+  'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is '
+  'reached, a job waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs '
+  'longest is (cancel_running). Errors: HR007, also where the queue has a ceiling of another name.';
 revoke all on function :SCHEMA.upsert_concurrency_limit from public;
 --! EndIncluded policy/upsert_concurrency_limit.sql
 --! Included policy/upsert_rate_class.sql
 create or replace function :SCHEMA.upsert_rate_class(
-  name text, limit_per_window bigint, window_ms bigint default 1000, burst bigint default null, paused boolean default false
+  name text, limit_per_window bigint, window_ms bigint default 1000, burst bigint default null,
+    paused boolean default false
 )
 returns void
 language plpgsql
@@ -7262,7 +7483,8 @@ begin
   perform :SCHEMA.check_range('limit_per_window', upsert_rate_class.limit_per_window, 0, 1000000000);
   perform :SCHEMA.check_duration('window_ms', upsert_rate_class.window_ms);
   perform :SCHEMA.check_range('burst', v_burst, 1, 1000000000);
-  insert into :SCHEMA.rate_class as r (name, limit_per_window, window_ms, burst, paused, level, refilled_at_ms)
+  insert into :SCHEMA.rate_class as r (name, limit_per_window, window_ms, burst, paused, level,
+    refilled_at_ms)
   values (upsert_rate_class.name, upsert_rate_class.limit_per_window, upsert_rate_class.window_ms, v_burst,
     coalesce(upsert_rate_class.paused, false),
     case when v_closed then 0 else v_burst * upsert_rate_class.window_ms::numeric end, :SCHEMA.now_ms())
@@ -7272,7 +7494,8 @@ begin
   end if;
   select * into v_old from :SCHEMA.rate_class r where r.name = upsert_rate_class.name for update;
   v_now := :SCHEMA.now_ms();
-  -- What has run in under the old terms is kept, as far as the new burst allows; a class that was or is closed starts empty.
+  -- What has run in under the old terms is kept, as far as the new burst allows; a class that was or is
+  -- closed starts empty.
   update :SCHEMA.rate_class r
   set limit_per_window = upsert_rate_class.limit_per_window,
     window_ms = upsert_rate_class.window_ms,
@@ -7281,7 +7504,8 @@ begin
     level = case
       when v_closed or v_old.paused or v_old.limit_per_window = 0 then least(0, v_old.level)
       else least(v_burst, least(v_old.burst * v_old.window_ms::numeric,
-        v_old.level + greatest(0, v_now - v_old.refilled_at_ms) * v_old.limit_per_window::numeric) / v_old.window_ms)
+        v_old.level + greatest(0, v_now - v_old.refilled_at_ms) * v_old.limit_per_window::numeric) /
+          v_old.window_ms)
         * upsert_rate_class.window_ms
     end,
     refilled_at_ms = greatest(v_old.refilled_at_ms, v_now)
@@ -7289,9 +7513,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.upsert_rate_class is
-  'Sets a rate class for the whole fleet: limit_per_window tokens each window_ms, at most burst at once (default: the limit); '
-  'a job takes its weight of each of its classes. A limit of 0, or paused, lets nothing through; after that the bucket starts '
-  'empty. A new class starts full. Errors: HR007.';
+  'Sets a rate class for the whole fleet: limit_per_window tokens each window_ms, at most burst at once '
+  '(default: the limit); a job takes its weight of each of its classes. A limit of 0, or paused, lets '
+  'nothing through; after that the bucket starts empty. A new class starts full. Errors: HR007.';
 revoke all on function :SCHEMA.upsert_rate_class from public;
 --! EndIncluded policy/upsert_rate_class.sql
 --! Included internal/lanes_for.sql
@@ -7419,7 +7643,8 @@ begin
     for update);
   if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
     v_closed := :SCHEMA.close_runs(array(
-      select cast(row(b.key, b.fence, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job', null)
+      select cast(row(b.key, b.fence, 'cancelled', 'cancelled by an operator while ' || l.worker
+        || ' held the job', null)
         as :SCHEMA.run_end)
       from unnest(v_before) b
       join :SCHEMA.lease l on l.lease_no = b.lease_no), v_now);
@@ -7438,11 +7663,13 @@ begin
     lease_no = null, claimed_at_ms = null, charged = null
   where j.key in (select b.key from unnest(v_before) b);
   if exists (select from unnest(v_before) b where b.lease_no is not null) then
-    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b where b.lease_no is not null));
+    perform :SCHEMA.drop_leases(array(select distinct b.lease_no from unnest(v_before) b
+      where b.lease_no is not null));
     -- Where there is a ceiling, somebody may have waited for the place.
     perform :SCHEMA.wake_workers(array(
       select distinct b.queue from unnest(v_before) b
-      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m where m.queue = b.queue)));
+      where b.lease_no is not null and exists (select from :SCHEMA.concurrency_limit m
+        where m.queue = b.queue)));
   end if;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select b.queue, v_now, - count(*) from unnest(v_before) b group by b.queue;
@@ -9253,7 +9480,8 @@ revoke all on function :SCHEMA.get_job from public;
 --! Included inspect/list_attempts.sql
 create or replace function :SCHEMA.list_attempts(job_id text, max_rows integer default 50)
 returns table (
-  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint, outcome text,
+  no bigint, attempt integer, fence bigint, worker text, started_at_ms bigint, finished_at_ms bigint,
+    outcome text,
   error text, logs jsonb
 )
 language plpgsql
@@ -9275,7 +9503,9 @@ begin
     limit max_rows;
 end;
 $$;
-comment on function :SCHEMA.list_attempts is 'The history of a job, newest first, at most 200 entries; what is kept depends on the queue (set_history_policy).';
+comment on function :SCHEMA.list_attempts is
+  'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
+  '(set_history_policy).';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/history.sql
@@ -9986,10 +10216,13 @@ rows 1
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select :SCHEMA.job_id(job.key, job.id), job.state::text, job.kind, job.queue, job.partition_key, job.priority,
-    job.attempt, job.crash_attempt, job.max_attempts, job.weight, job.schema_version, job.rate_classes, job.tags,
-    coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)), job.enqueued_at_ms, job.scheduled_at_ms,
-    job.claimed_at_ms, job.finalized_at_ms, job.evict_at_ms, job.timeout_ms, job.deadline_ms, job.retention_ms,
+  select :SCHEMA.job_id(job.key, job.id), job.state::text, job.kind, job.queue, job.partition_key,
+    job.priority, job.attempt, job.crash_attempt, job.max_attempts, job.weight, job.schema_version,
+      job.rate_classes, job.tags,
+    coalesce(job.fingerprint, :SCHEMA.fingerprint(job.kind, job.payload)), job.enqueued_at_ms,
+      job.scheduled_at_ms,
+    job.claimed_at_ms, job.finalized_at_ms, job.evict_at_ms, job.timeout_ms, job.deadline_ms,
+      job.retention_ms,
     job.fence, l.lease_id, l.expires_at_ms, l.worker, nullif(job.sticky_worker, ''), job.periodic_schedule_id,
     job.periodic_tick_ms, job.crash_attempt > 0, octet_length(job.payload),
     case when with_payload then job.payload end, case when with_payload then job.headers end, job.key::text
@@ -10177,7 +10410,8 @@ begin
     position_in_line := (
       select count(*) + 1 from (
         select from :SCHEMA.job j
-        where j.queue = v_job.queue and j.partition_key = v_job.partition_key and j.sticky_worker = v_job.sticky_worker
+        where j.queue = v_job.queue and j.partition_key = v_job.partition_key
+          and j.sticky_worker = v_job.sticky_worker
           and j.class_key = v_job.class_key and j.priority = v_job.priority and j.stage = 1
           and (j.scheduled_at_ms, j.key) < (v_job.scheduled_at_ms, v_job.key) and j.state = 'available'
         order by j.scheduled_at_ms desc, j.key desc
@@ -10189,18 +10423,20 @@ begin
       from (
         select r.name, :SCHEMA.class_tokens(r, v_now) as tokens,
           :SCHEMA.class_ready_ms(
-            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst), v_now) as ready_ms
+            r, (position_in_line - 1) * v_job.weight::numeric + least(v_job.weight, r.burst),
+              v_now) as ready_ms
         from :SCHEMA.rate_class r
         where r.name = any (v_job.rate_classes)
           and :SCHEMA.class_tokens(r, v_now) < least(v_job.weight, r.burst)) c
       order by c.ready_ms desc nulls first
       limit 1;
-      detail := jsonb_build_object('rate_class', v_class.name, 'tokens', v_class.tokens, 'weight', v_job.weight);
+      detail := jsonb_build_object('rate_class', v_class.name, 'tokens', v_class.tokens, 'weight',
+        v_job.weight);
       eta_ms := v_class.ready_ms;
     elsif reason = 'concurrency_limit' then
       detail := (
-        select jsonb_build_object('limit', m.name, 'max_concurrent', m.max_concurrent, 'on_saturated', m.on_saturated,
-          'running', :SCHEMA.running_in(v_job.queue, v_job.partition_key))
+        select jsonb_build_object('limit', m.name, 'max_concurrent', m.max_concurrent, 'on_saturated',
+          m.on_saturated, 'running', :SCHEMA.running_in(v_job.queue, v_job.partition_key))
         from :SCHEMA.concurrency_limit m where m.queue = v_job.queue);
     elsif reason = 'paused' then
       detail := jsonb_build_object('queue', v_job.queue);
@@ -10212,10 +10448,11 @@ begin
 end;
 $$;
 comment on function :SCHEMA.explain_admission is
-  'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, concurrency_limit, '
-  'or its state where that is the reason; admissible where nothing but its place in line stands before it (1 is the head; at '
-  'most 1000 counted). eta_ms: when the reason will have passed, if that can be told; for a rate class, counting those ahead '
-  'in its line at the same weight. No row where there is no such job. Errors: HR007.';
+  'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, '
+  'concurrency_limit, or its state where that is the reason; admissible where nothing but its place in line '
+  'stands before it (1 is the head; at most 1000 counted). eta_ms: when the reason will have passed, if that '
+  'can be told; for a rate class, counting those ahead in its line at the same weight. No row where there is '
+  'no such job. Errors: HR007.';
 revoke all on function :SCHEMA.explain_admission from public;
 --! EndIncluded inspect/explain_admission.sql
 --! Included settle/close_runs.sql
@@ -10248,8 +10485,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.close_runs is
-  'Closes the runs that claims have opened, and forgets those of hand-backs. Returns the keys of the jobs whose end '
-  'is thereby written.';
+  'Closes the runs that claims have opened, and forgets those of hand-backs. Returns the keys of the jobs '
+  'whose end is thereby written.';
 revoke all on function :SCHEMA.close_runs from public;
 --! EndIncluded settle/close_runs.sql
 --! Included backend/backend_admit.sql
@@ -10269,8 +10506,10 @@ declare
   v_rows :SCHEMA.claim[];
 begin
   v_rows := array(
-    select c from :SCHEMA.admit_hinted(worker, queues, capacity, lease_ms, quantum, gen_random_uuid()::text) c);
-  perform :SCHEMA.backend_open_runs(array(select c from unnest(v_rows) c where c.id is not null), worker, false);
+    select c from :SCHEMA.admit_hinted(worker, queues, capacity, lease_ms, quantum,
+      gen_random_uuid()::text) c);
+  perform :SCHEMA.backend_open_runs(array(select c from unnest(v_rows) c where c.id is not null), worker,
+    false);
   return query
     select r.*, a.run_id, j.actor_json, j.signature_hash::text
     from generate_subscripts(v_rows, 1) i(n)
@@ -10301,8 +10540,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_cancel_job_if_active is
-  'Cancels a job that has not finished; one that has is left as it is. The holder of a running one learns it at its '
-  'next call. Errors: HR006 not_found, HR007.';
+  'Cancels a job that has not finished; one that has is left as it is. The holder of a running one learns it '
+  'at its next call. Errors: HR006 not_found, HR007.';
 revoke all on function :SCHEMA.backend_cancel_job_if_active from public;
 --! EndIncluded backend/backend_cancel_job_if_active.sql
 --! Included backend/backend_check_limits.sql
@@ -10329,7 +10568,8 @@ begin
         where j.kind = policy.task_name and j.backoff_base_ms is not null and j.stage < 2
         limit policy.max_in_flight) live);
     if v_current >= policy.max_in_flight then
-      perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have', jsonb_build_object(
+      perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have',
+        jsonb_build_object(
         'task', policy.task_name, 'scope', 'in_flight', 'limit', policy.max_in_flight, 'current', v_current,
         'retry_after_ms', 1000), 'try again when jobs have finished');
     end if;
@@ -10343,15 +10583,16 @@ begin
     if v_at_ms >= v_now - 1000 then
       perform :SCHEMA.raise_error('HR008', 'the task takes no more jobs in this second', jsonb_build_object(
         'task', policy.task_name, 'scope', 'per_second', 'limit', policy.max_enqueue_per_second,
-        'current', policy.max_enqueue_per_second, 'retry_after_ms', v_at_ms + 1001 - v_now), 'try again a little later');
+        'current', policy.max_enqueue_per_second, 'retry_after_ms', v_at_ms + 1001 - v_now),
+          'try again a little later');
     end if;
   end if;
   return v_now;
 end;
 $$;
 comment on function :SCHEMA.backend_check_limits is
-  'Raises HR008 where a limit of the task, whose row in task_limit the caller has locked, is reached. Returns the '
-  'time at which it looked.';
+  'Raises HR008 where a limit of the task, whose row in task_limit the caller has locked, is reached. '
+  'Returns the time at which it looked.';
 revoke all on function :SCHEMA.backend_check_limits from public;
 --! EndIncluded backend/backend_check_limits.sql
 --! Included backend/backend_check_same.sql
@@ -10396,7 +10637,8 @@ declare
 begin
   lock table :SCHEMA.lease in row exclusive mode;
   -- Who loses the race for the row has lost the race for the job.
-  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(backend_claim_named.job_id) for update skip locked;
+  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(backend_claim_named.job_id) for
+    update skip locked;
   if not found or v_job.sticky_worker not in ('', backend_claim_named.worker)
     or exists (select from :SCHEMA.queue q where q.queue = v_job.queue and q.paused)
   then
@@ -10434,8 +10676,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_claim_named is
-  'Claims one job, which must be available or due: by the rules of the gate, without its turns. A reservation of '
-  'the job becomes its lease. No row where it can''t run now.';
+  'Claims one job, which must be available or due: by the rules of the gate, without its turns. A '
+  'reservation of the job becomes its lease. No row where it can''t run now.';
 revoke all on function :SCHEMA.backend_claim_named from public;
 --! EndIncluded backend/backend_claim_named.sql
 --! Included backend/backend_count_active_jobs_for_task.sql
@@ -10447,7 +10689,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return :SCHEMA.backend_count_jobs_for_task(task_name, 'queued') + :SCHEMA.backend_count_jobs_for_task(task_name, 'running');
+  return :SCHEMA.backend_count_jobs_for_task(task_name,
+    'queued') + :SCHEMA.backend_count_jobs_for_task(task_name, 'running');
 end;
 $$;
 comment on function :SCHEMA.backend_count_active_jobs_for_task is
@@ -10546,7 +10789,8 @@ begin
   return (select count(*) from :SCHEMA.attempt a where a.started_at_ms >= backend_count_runs_since.since_ms);
 end;
 $$;
-comment on function :SCHEMA.backend_count_runs_since is 'How many runs have started at or after an instant; exact.';
+comment on function :SCHEMA.backend_count_runs_since is
+  'How many runs have started at or after an instant; exact.';
 revoke all on function :SCHEMA.backend_count_runs_since from public;
 --! EndIncluded backend/backend_count_runs_since.sql
 --! Included backend/backend_distinct_pools_queued.sql
@@ -10571,11 +10815,13 @@ begin
     order by p.queue;
 end;
 $$;
-comment on function :SCHEMA.backend_distinct_pools_queued is 'Pools in which a job could be claimed now, by name.';
+comment on function :SCHEMA.backend_distinct_pools_queued is
+  'Pools in which a job could be claimed now, by name.';
 revoke all on function :SCHEMA.backend_distinct_pools_queued from public;
 --! EndIncluded backend/backend_distinct_pools_queued.sql
 --! Included backend/backend_end_attempt.sql
-create or replace function :SCHEMA.backend_end_attempt(job :SCHEMA.job, run :SCHEMA.attempt, status text, error text)
+create or replace function :SCHEMA.backend_end_attempt(job :SCHEMA.job, run :SCHEMA.attempt, status text,
+  error text)
 returns void
 language plpgsql
 volatile
@@ -10640,10 +10886,10 @@ end;
 $$;
 comment on function :SCHEMA.backend_enqueue_with_policies is
   'Enqueues a job under the policies of its task: those given, or else those stored. Returns its id and '
-  'inserted_new, or the id of the live job that has its idempotency key, or of the same job enqueued before, and '
-  'reused_idempotent; that consumes no limit. The limits max_in_flight and max_enqueue_per_second are exact for the '
-  'whole fleet. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 invalid, HR008 rate_limited '
-  '(task, scope, limit, current, retry_after_ms).';
+  'inserted_new, or the id of the live job that has its idempotency key, or of the same job enqueued before, '
+  'and reused_idempotent; that consumes no limit. The limits max_in_flight and max_enqueue_per_second are '
+  'exact for the whole fleet. Errors: HR002 id_conflict, HR003 quarantined, HR004 backpressure, HR007 '
+  'invalid, HR008 rate_limited (task, scope, limit, current, retry_after_ms).';
 revoke all on function :SCHEMA.backend_enqueue_with_policies from public;
 --! EndIncluded backend/backend_enqueue_with_policies.sql
 --! Included backend/backend_error_text.sql
@@ -10691,7 +10937,8 @@ begin
         order by l.expires_at_ms
         limit backend_expired_lease_job_pairs.max_rows) l
       cross join lateral (
-        select coalesce(a.run_id, l.lease_id) as lease_id, :SCHEMA.job_id(j.key, j.id) as job_id, l.expires_at_ms
+        select coalesce(a.run_id, l.lease_id) as lease_id, :SCHEMA.job_id(j.key, j.id) as job_id,
+          l.expires_at_ms
         from unnest(l.keys) k(key)
         join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
         left join :SCHEMA.attempt a on a.job_key = j.key and a.finished_at_ms is null and a.fence = j.fence) h
@@ -10706,8 +10953,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_expired_lease_job_pairs is
-  'Leases that have expired, with their jobs: of jobs that still count as running, which reclaim_expired takes '
-  'back, and reservations. Oldest first, at most max_rows. Errors: HR007.';
+  'Leases that have expired, with their jobs: of jobs that still count as running, which reclaim_expired '
+  'takes back, and reservations. Oldest first, at most max_rows. Errors: HR007.';
 revoke all on function :SCHEMA.backend_expired_lease_job_pairs from public;
 --! EndIncluded backend/backend_expired_lease_job_pairs.sql
 --! Included backend/backend_extend_lease.sql
@@ -10738,8 +10985,8 @@ begin
     select l.lease_id from :SCHEMA.job j join :SCHEMA.lease l on l.lease_no = j.lease_no
     where j.key = v_run.job_key and j.fence = v_run.fence and j.state = 'running');
   if v_held_as is null or exists (
-    select from :SCHEMA.renew(json_build_array(json_build_object('job_id', v_run.job_id, 'lease_id', v_held_as,
-      'fence', v_run.fence)), ttl_secs * 1000))
+    select from :SCHEMA.renew(json_build_array(json_build_object('job_id', v_run.job_id, 'lease_id',
+      v_held_as, 'fence', v_run.fence)), ttl_secs * 1000))
   then
     perform :SCHEMA.raise_error('HR005', 'the lease is lost', jsonb_build_object('job_id', v_run.job_id,
       'lease_id', backend_extend_lease.lease_id), 'stop working on the job: somebody else may have it');
@@ -10747,8 +10994,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_extend_lease is
-  'Extends a lease to ttl_secs from now: a reservation, or that of a claimed job, which is called as its run. One '
-  'that has expired and nobody took is revived. Errors: HR005 lease_rejected where it is lost, HR007.';
+  'Extends a lease to ttl_secs from now: a reservation, or that of a claimed job, which is called as its '
+  'run. One that has expired and nobody took is revived. Errors: HR005 lease_rejected where it is lost, '
+  'HR007.';
 revoke all on function :SCHEMA.backend_extend_lease from public;
 --! EndIncluded backend/backend_extend_lease.sql
 --! Included backend/backend_find_nonterminal_by_idempotency_key.sql
@@ -10768,7 +11016,8 @@ begin
   perform :SCHEMA.check_text('idempotency_key', idempotency_key, 1024);
   return (
     select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j
-    where j.unique_key = :SCHEMA.scoped_unique_key('', convert_to(idempotency_key, 'UTF8'), 'global') and j.stage < 2);
+    where j.unique_key = :SCHEMA.scoped_unique_key('', convert_to(idempotency_key, 'UTF8'), 'global')
+      and j.stage < 2);
 end;
 $$;
 comment on function :SCHEMA.backend_find_nonterminal_by_idempotency_key is
@@ -10800,7 +11049,8 @@ begin
   return v_run;
 end;
 $$;
-comment on function :SCHEMA.backend_find_run is 'The attempt with this run id; its no is null where there is none.';
+comment on function :SCHEMA.backend_find_run is
+  'The attempt with this run id; its no is null where there is none.';
 revoke all on function :SCHEMA.backend_find_run from public;
 --! EndIncluded backend/backend_find_run.sql
 --! Included backend/backend_finish_run.sql
@@ -10821,28 +11071,31 @@ declare
   v_job :SCHEMA.job;
 begin
   if status is null or status not in ('success', 'failed', 'canceled', 'timeout') then
-    perform :SCHEMA.raise_invalid('status', 'is no end of a run: ' || coalesce(left(status, 40), 'null'), 'success, failed, canceled, timeout');
+    perform :SCHEMA.raise_invalid('status', 'is no end of a run: ' || coalesce(left(status, 40), 'null'),
+      'success, failed, canceled, timeout');
   elsif duration_ms is not null then
     perform :SCHEMA.check_range('duration_ms', duration_ms, 0, 315576000000000);
   end if;
   v_run := :SCHEMA.backend_find_run(run_id);
   if v_run.no is null then
-    perform :SCHEMA.raise_error('HR006', 'there is no run ' || run_id, jsonb_build_object('what', 'run', 'id', run_id));
+    perform :SCHEMA.raise_error('HR006', 'there is no run ' || run_id,
+      jsonb_build_object('what', 'run', 'id', run_id));
   end if;
   if v_run.fence is not null and v_run.finished_at_ms is null then
     select j.* into v_job from :SCHEMA.job j where j.key = v_run.job_key for update;
     if v_job.state = 'running' and v_job.fence = v_run.fence then
       perform :SCHEMA.backend_end_attempt(v_job, v_run, status, v_error);
       update :SCHEMA.attempt a
-      set outcome = case when backend_finish_run.status = 'timeout' then 'timeout' else a.outcome end, error = v_error,
-        duration_ms = backend_finish_run.duration_ms
+      set outcome = case when backend_finish_run.status = 'timeout' then 'timeout' else a.outcome end,
+        error = v_error, duration_ms = backend_finish_run.duration_ms
       where a.no = v_run.no;
       return;
     end if;
   elsif v_run.finished_at_ms is null then
     update :SCHEMA.attempt a
-    set outcome = case backend_finish_run.status when 'canceled' then 'cancelled' else backend_finish_run.status end,
-      error = v_error, duration_ms = backend_finish_run.duration_ms, finished_at_ms = :SCHEMA.now_ms()
+    set outcome = case backend_finish_run.status when 'canceled' then 'cancelled'
+      else backend_finish_run.status end, error = v_error, duration_ms = backend_finish_run.duration_ms,
+        finished_at_ms = :SCHEMA.now_ms()
     where a.no = v_run.no and a.finished_at_ms is null;
     if found then
       return;
@@ -10861,10 +11114,11 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_finish_run is
-  'Ends a run: success, failed, canceled or timeout, with how long it took and an error message, whose secrets are '
-  'masked. Where a claim opened the run, this ends the job''s attempt too, as the task''s policies say: failed and '
-  'timeout are retried while executions are left. Ending it the same way again is fine. Errors: HR005 '
-  'lease_rejected where the holder has lost it or it has ended otherwise, HR006 not_found, HR007.';
+  'Ends a run: success, failed, canceled or timeout, with how long it took and an error message, whose '
+  'secrets are masked. Where a claim opened the run, this ends the job''s attempt too, as the task''s '
+  'policies say: failed and timeout are retried while executions are left. Ending it the same way again is '
+  'fine. Errors: HR005 lease_rejected where the holder has lost it or it has ended otherwise, HR006 '
+  'not_found, HR007.';
 revoke all on function :SCHEMA.backend_finish_run from public;
 --! EndIncluded backend/backend_finish_run.sql
 --! Included backend/backend_get_job.sql
@@ -10965,7 +11219,8 @@ comment on function :SCHEMA.backend_import_job is
 revoke all on function :SCHEMA.backend_import_job from public;
 --! EndIncluded backend/backend_import_job.sql
 --! Included backend/backend_leave_running.sql
-create or replace function :SCHEMA.backend_leave_running(job :SCHEMA.job, run_id text, outcome text, error text)
+create or replace function :SCHEMA.backend_leave_running(job :SCHEMA.job, run_id text, outcome text,
+  error text)
 returns void
 language plpgsql
 volatile
@@ -10984,9 +11239,10 @@ begin
     select a.run_id from :SCHEMA.attempt a
     where a.job_key = job.key and a.finished_at_ms is null and a.fence = job.fence);
   if backend_leave_running.run_id = v_run_id then
-    v_settled := :SCHEMA.settle(array[cast(row(1, :SCHEMA.job_id(job.key, job.id), job.key, v_lease.lease_id, job.fence,
-      outcome, error, null, null, null, null, null) as :SCHEMA.ack_input)]);
-  elsif backend_leave_running.run_id is null and outcome = 'rate_limited' and v_lease.expires_at_ms <= :SCHEMA.now_ms() then
+    v_settled := :SCHEMA.settle(array[cast(row(1, :SCHEMA.job_id(job.key, job.id), job.key, v_lease.lease_id,
+      job.fence, outcome, error, null, null, null, null, null) as :SCHEMA.ack_input)]);
+  elsif backend_leave_running.run_id is null and outcome = 'rate_limited'
+    and v_lease.expires_at_ms <= :SCHEMA.now_ms() then
     perform :SCHEMA.lose_leases(array[job.key]);
     delete from :SCHEMA.lease l where l.lease_no = job.lease_no and l.queue is not null;
   end if;
@@ -10998,8 +11254,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_leave_running is
-  'Ends the attempt of a running job, which the caller has locked, for the holder of its run; without a run it is '
-  'given up where its lease has expired. HR005 where it is somebody else''s.';
+  'Ends the attempt of a running job, which the caller has locked, for the holder of its run; without a run '
+  'it is given up where its lease has expired. HR005 where it is somebody else''s.';
 revoke all on function :SCHEMA.backend_leave_running from public;
 --! EndIncluded backend/backend_leave_running.sql
 --! Included backend/backend_list_jobs.sql
@@ -11039,8 +11295,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_list_jobs is
-  'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. Errors: '
-  'HR007.';
+  'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_jobs from public;
 --! EndIncluded backend/backend_list_jobs.sql
 --! Included backend/backend_list_queued.sql
@@ -11108,8 +11364,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_list_queued_for_pool_sorted is
-  'Jobs of a pool that could be claimed now: due, not paused, not quarantined. By priority, then by when they came '
-  'into line (created, or due again), then by age; at most max_rows. Errors: HR007.';
+  'Jobs of a pool that could be claimed now: due, not paused, not quarantined. By priority, then by when '
+  'they came into line (created, or due again), then by age; at most max_rows. Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_queued_for_pool_sorted from public;
 --! EndIncluded backend/backend_list_queued_for_pool_sorted.sql
 --! Included backend/backend_list_runs.sql
@@ -11148,12 +11404,13 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_list_runs is
-  'Runs, newest first, of one job or all: skip so many, at most max_rows (0..10000). The order is total. Errors: '
-  'HR007.';
+  'Runs, newest first, of one job or all: skip so many, at most max_rows (0..10000). The order is total. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_runs from public;
 --! EndIncluded backend/backend_list_runs.sql
 --! Included backend/backend_list_task_config_revisions.sql
-create or replace function :SCHEMA.backend_list_task_config_revisions(task_name text, max_rows integer default 100)
+create or replace function :SCHEMA.backend_list_task_config_revisions(task_name text,
+  max_rows integer default 100)
 returns setof :SCHEMA.task_config
 language plpgsql
 stable
@@ -11191,7 +11448,8 @@ declare
 begin
   if v_from = 'queued' and input.status = 'queued' then
     if job.priority <> (input.job).priority then
-      update :SCHEMA.job j set priority = (input.job).priority where j.key = job.key returning j.* into v_moved;
+      update :SCHEMA.job j set priority = (input.job).priority
+        where j.key = job.key returning j.* into v_moved;
       perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(array[v_moved]));
     end if;
   elsif v_from = 'queued' and input.status = 'canceled' then
@@ -11199,7 +11457,8 @@ begin
   elsif v_from = 'running' and input.status <> 'running' then
     if input.status = 'canceled' and exists (
       select from :SCHEMA.attempt a
-      where a.job_key = job.key and a.finished_at_ms is null and a.fence = job.fence and a.run_id = input.run_id)
+      where a.job_key = job.key and a.finished_at_ms is null and a.fence = job.fence
+        and a.run_id = input.run_id)
     then
       perform :SCHEMA.cancel_jobs(array[job.key]);
     else
@@ -11211,14 +11470,15 @@ begin
       end, null);
     end if;
   elsif v_from <> input.status then
-    perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || input.status, jsonb_build_object(
+    perform :SCHEMA.raise_error('HR009', 'a job may not go from ' || v_from || ' to ' || input.status,
+      jsonb_build_object(
       'job_id', :SCHEMA.job_id(job.key, job.id), 'from', v_from, 'event', 'upsert_job'));
   end if;
 end;
 $$;
 comment on function :SCHEMA.backend_move_job is
-  'Moves a job, which the caller has locked, into the status in which it is to be stored: legal moves only, out of '
-  'running for its holder only. HR005, HR009.';
+  'Moves a job, which the caller has locked, into the status in which it is to be stored: legal moves only, '
+  'out of running for its holder only. HR005, HR009.';
 revoke all on function :SCHEMA.backend_move_job from public;
 --! EndIncluded backend/backend_move_job.sql
 --! Included backend/backend_note_enqueue.sql
@@ -11238,7 +11498,8 @@ begin
   update :SCHEMA.task_limit l set enqueued = l.enqueued + 1
   where l.task_name = policy.task_name
   returning l.enqueued into v_number;
-  insert into :SCHEMA.enqueue_window (task_name, no, at_ms) values (policy.task_name, v_number, backend_note_enqueue.at_ms);
+  insert into :SCHEMA.enqueue_window (task_name, no, at_ms)
+    values (policy.task_name, v_number, backend_note_enqueue.at_ms);
   -- What is older than a second limits nobody any more, whatever the limit is.
   delete from :SCHEMA.enqueue_window w
   where w.task_name = policy.task_name and w.no <= v_number - policy.max_enqueue_per_second
@@ -11284,15 +11545,16 @@ set jit = off
 as $$
 begin
   insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, run_id)
-  select :SCHEMA.job_key(c.id), c.id, c.kind, c.queue, least(c.attempt, 2147483646) + 1, c.fence, backend_open_runs.worker,
-    :SCHEMA.now_ms(), case when single then c.lease_id else gen_random_uuid()::text end
+  select :SCHEMA.job_key(c.id), c.id, c.kind, c.queue, least(c.attempt, 2147483646) + 1, c.fence,
+    backend_open_runs.worker, :SCHEMA.now_ms(), case when single then c.lease_id
+      else gen_random_uuid()::text end
   from unnest(claims) c;
   delete from :SCHEMA.run_lease r where r.job_id in (select c.id from unnest(claims) c);
 end;
 $$;
 comment on function :SCHEMA.backend_open_runs is
-  'Opens the runs of claims, in their transaction. The run of a single claim is called as its lease; reservations '
-  'of the jobs end.';
+  'Opens the runs of claims, in their transaction. The run of a single claim is called as its lease; '
+  'reservations of the jobs end.';
 revoke all on function :SCHEMA.backend_open_runs from public;
 --! EndIncluded backend/backend_open_runs.sql
 --! Included backend/backend_place.sql
@@ -11376,8 +11638,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_pop_claim_from_pool is
-  'Claims what the gate would admit next from a pool, as backend_try_claim_job does: lowest priority number first. '
-  'No row where nothing can run now. Errors: HR007.';
+  'Claims what the gate would admit next from a pool, as backend_try_claim_job does: lowest priority number '
+  'first. No row where nothing can run now. Errors: HR007.';
 revoke all on function :SCHEMA.backend_pop_claim_from_pool from public;
 --! EndIncluded backend/backend_pop_claim_from_pool.sql
 --! Included backend/backend_read_job.sql
@@ -11394,7 +11656,8 @@ declare
   v_signature numeric;
   v_priority bigint;
 begin
-  perform :SCHEMA.check_keys('job', job, '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
+  perform :SCHEMA.check_keys('job', job,
+    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
     'signature_hash,attempt,run_id,delay_ms}');
   begin
     v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
@@ -11407,7 +11670,8 @@ begin
   -- Higher first, as the core has it, is the negative; the least integer has none.
   perform :SCHEMA.check_range('priority', v_priority, -2147483647, 2147483647);
   v_job.priority := - v_priority;
-  if v_signature is not null and (v_signature not between 0 and 18446744073709551615 or v_signature <> trunc(v_signature)) then
+  if v_signature is not null and (v_signature not between 0 and 18446744073709551615
+    or v_signature <> trunc(v_signature)) then
     perform :SCHEMA.raise_invalid('signature_hash', 'is out of bounds', '0..2^64-1');
   elsif octet_length(job ->> 'actor_json') > 65536 then
     perform :SCHEMA.raise_invalid('actor_json', 'is too long', 'at most 65536 bytes');
@@ -11427,12 +11691,14 @@ begin
   v_job.schema_version := 1;
   v_job.pending := false;
   v_job.max_attempts := greatest(policy.max_attempts, 1);
-  v_job.retention_ms := case when policy.retention_ms is null then 315576000000000 else nullif(policy.retention_ms, 0) end;
+  v_job.retention_ms := case when policy.retention_ms is null then 315576000000000
+    else nullif(policy.retention_ms, 0) end;
   v_job.face := row(job ->> 'actor_json', v_signature, policy.base_delay_ms, policy.backoff_multiplier,
     policy.max_delay_ms);
   if job ->> 'idempotency_key' <> '' and policy.idempotency_mode is distinct from 'none' then
     v_input.idempotency_key := job ->> 'idempotency_key';
-    v_job.unique_key := :SCHEMA.scoped_unique_key(v_job.kind, convert_to(v_input.idempotency_key, 'UTF8'), 'global');
+    v_job.unique_key := :SCHEMA.scoped_unique_key(v_job.kind, convert_to(v_input.idempotency_key, 'UTF8'),
+      'global');
   end if;
   perform :SCHEMA.check_jobs(array[v_job]);
   v_input.job := v_job;
@@ -11442,8 +11708,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_read_job is
-  'A job of the backend surface as the core takes it: lower priority first becomes higher first, attempts from 1 '
-  'become attempts from 0, what is to stay for ever stays 10,000 years. HR007 for what is out of bounds.';
+  'A job of the backend surface as the core takes it: lower priority first becomes higher first, attempts '
+  'from 1 become attempts from 0, what is to stay for ever stays 10,000 years. HR007 for what is out of '
+  'bounds.';
 revoke all on function :SCHEMA.backend_read_job from public;
 --! EndIncluded backend/backend_read_job.sql
 --! Included backend/backend_read_policy.sql
@@ -11461,7 +11728,8 @@ declare
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
     'rate_limit_policy,idempotency_mode,retention_ms}');
-  perform :SCHEMA.check_keys('retry_policy', v_retry, '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
+  perform :SCHEMA.check_keys('retry_policy', v_retry,
+    '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
   perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');
   begin
     v_policy.task_name := coalesce(backend_read_policy.task_name, config ->> 'task_name');
@@ -11487,7 +11755,8 @@ begin
   perform :SCHEMA.check_range('max_in_flight', v_policy.max_in_flight, 0, 2147483647);
   perform :SCHEMA.check_range('max_enqueue_per_second', v_policy.max_enqueue_per_second, 0, 2147483647);
   if v_policy.backoff_multiplier <> 0 and not v_policy.backoff_multiplier between 1 and 100 then
-    perform :SCHEMA.raise_invalid('backoff_multiplier', 'is out of bounds: ' || v_policy.backoff_multiplier, '1..100, or 0 for none');
+    perform :SCHEMA.raise_invalid('backoff_multiplier', 'is out of bounds: ' || v_policy.backoff_multiplier,
+      '1..100, or 0 for none');
   elsif v_policy.idempotency_mode not in ('lwt', 'none') then
     perform :SCHEMA.raise_invalid('idempotency_mode', 'is unknown', 'lwt, none');
   elsif v_policy.retention_ms is not null then
@@ -11497,8 +11766,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_read_policy is
-  'The policies of a task as JSON, with their defaults: one execution, no limits, pool global, priority 1. HR007 '
-  'for what is out of bounds.';
+  'The policies of a task as JSON, with their defaults: one execution, no limits, pool global, priority 1. '
+  'HR007 for what is out of bounds.';
 revoke all on function :SCHEMA.backend_read_policy from public;
 --! EndIncluded backend/backend_read_policy.sql
 --! Included backend/backend_register_task.sql
@@ -11524,8 +11793,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_register_task is
-  'Stores the policies of a task where none are stored yet, and never over what an operator set. True where it did. '
-  'Errors: HR007.';
+  'Stores the policies of a task where none are stored yet, and never over what an operator set. True where '
+  'it did. Errors: HR007.';
 revoke all on function :SCHEMA.backend_register_task from public;
 --! EndIncluded backend/backend_register_task.sql
 --! Included backend/backend_release_lease.sql
@@ -11552,21 +11821,23 @@ begin
   if v_job.state = 'running' and v_job.fence = v_run.fence then
     -- What is given up when its time is over was lost before: that counts as a crash.
     perform :SCHEMA.backend_leave_running(v_job,
-      case when (select l.expires_at_ms from :SCHEMA.lease l where l.lease_no = v_job.lease_no) > :SCHEMA.now_ms()
+      case when (select l.expires_at_ms from :SCHEMA.lease l
+        where l.lease_no = v_job.lease_no) > :SCHEMA.now_ms()
         then v_run.run_id end, 'rate_limited', null);
     return;
   end if;
   v_run := :SCHEMA.backend_find_run(lease_id);
-  if v_run.no is null or v_run.finished_at_ms is null or v_run.outcome in ('lease_lost', 'cancelled', 'displaced') then
+  if v_run.no is null or v_run.finished_at_ms is null
+    or v_run.outcome in ('lease_lost', 'cancelled', 'displaced') then
     perform :SCHEMA.raise_error('HR005', 'the lease is lost', jsonb_build_object('job_id', v_run.job_id,
       'lease_id', backend_release_lease.lease_id), 'stop working on the job: somebody else may have it');
   end if;
 end;
 $$;
 comment on function :SCHEMA.backend_release_lease is
-  'Gives a lease up: a reservation ends; a job that still runs under it is queued again in the same statement, as a '
-  'crash where the lease has expired. After the end of the run there is nothing left to give up. Errors: HR005 '
-  'lease_rejected where it is lost, HR007.';
+  'Gives a lease up: a reservation ends; a job that still runs under it is queued again in the same '
+  'statement, as a crash where the lease has expired. After the end of the run there is nothing left to give '
+  'up. Errors: HR005 lease_rejected where it is lost, HR007.';
 revoke all on function :SCHEMA.backend_release_lease from public;
 --! EndIncluded backend/backend_release_lease.sql
 --! Included backend/backend_revert_job_to_queued.sql
@@ -11586,9 +11857,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_revert_job_to_queued is
-  'Puts a running job back into its place in line, no attempt spent: for its holder, who shows its run_id, or, as a '
-  'crash, once its lease has expired. A job that does not run is left as it is. Errors: HR005 lease_rejected where '
-  'somebody else holds it, HR006 not_found, HR007.';
+  'Puts a running job back into its place in line, no attempt spent: for its holder, who shows its run_id, '
+  'or, as a crash, once its lease has expired. A job that does not run is left as it is. Errors: HR005 '
+  'lease_rejected where somebody else holds it, HR006 not_found, HR007.';
 revoke all on function :SCHEMA.backend_revert_job_to_queued from public;
 --! EndIncluded backend/backend_revert_job_to_queued.sql
 --! Included backend/backend_run_status.sql
@@ -11631,7 +11902,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_runs is
-  'Attempts as the backend surface shows them. One that was not opened by a claim is called r + 16 hex digits.';
+  'Attempts as the backend surface shows them. One that was not opened by a claim is called r + 16 hex '
+  'digits.';
 revoke all on function :SCHEMA.backend_runs from public;
 --! EndIncluded backend/backend_runs.sql
 --! Included backend/backend_show_job.sql
@@ -11702,7 +11974,8 @@ begin
   end if;
   if (input.job).unique_key is not null then
     return (
-      select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j where j.unique_key = (input.job).unique_key and j.stage < 2);
+      select :SCHEMA.job_id(j.key, j.id) from :SCHEMA.job j where j.unique_key = (input.job).unique_key
+        and j.stage < 2);
   end if;
   return null;
 end;
@@ -11722,7 +11995,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if status is not null and status not in ('queued', 'running', 'success', 'failed', 'canceled') then
-    perform :SCHEMA.raise_invalid('status', 'is unknown: ' || left(status, 40), 'queued, running, success, failed, canceled');
+    perform :SCHEMA.raise_invalid('status', 'is unknown: ' || left(status, 40),
+      'queued, running, success, failed, canceled');
   end if;
   return array(
     select e.state from unnest(enum_range(cast(null as :SCHEMA.job_state))) e(state)
@@ -11752,8 +12026,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_status is
-  'A state as the backend surface calls it: queued, running, success, failed (archived, quarantined, undecodable), '
-  'canceled.';
+  'A state as the backend surface calls it: queued, running, success, failed (archived, quarantined, '
+  'undecodable), canceled.';
 revoke all on function :SCHEMA.backend_status from public;
 --! EndIncluded backend/backend_status.sql
 --! Included backend/backend_task_run_stats.sql
@@ -11809,8 +12083,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_try_claim_job is
-  'Claims a queued job, once under any race: lease, fence and run are written together. run_id is the token of the '
-  'holder. No row where the job is unknown, taken, not due, paused, quarantined or over a limit. Errors: HR007.';
+  'Claims a queued job, once under any race: lease, fence and run are written together. run_id is the token '
+  'of the holder. No row where the job is unknown, taken, not due, paused, quarantined or over a limit. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_try_claim_job from public;
 --! EndIncluded backend/backend_try_claim_job.sql
 --! Included backend/backend_try_claim_run_lease.sql
@@ -11835,7 +12110,8 @@ begin
   select j.* into v_job from :SCHEMA.job j
   where j.key = :SCHEMA.job_key(backend_try_claim_run_lease.job_id)
   for share skip locked;
-  if v_job.state = 'running' or (not found and :SCHEMA.job_key(backend_try_claim_run_lease.job_id) is not null) then
+  if v_job.state = 'running' or (not found and :SCHEMA.job_key(backend_try_claim_run_lease.job_id) is not
+    null) then
     return null;
   end if;
   insert into :SCHEMA.run_lease as r (job_id, lease_id, worker, expires_at_ms)
@@ -11848,8 +12124,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_try_claim_run_lease is
-  'Reserves an id, of a job that waits or of none, for ttl_secs, and returns the lease; null where another lease '
-  'holds it or the job runs. A claim of the job takes the reservation over. Errors: HR007.';
+  'Reserves an id, of a job that waits or of none, for ttl_secs, and returns the lease; null where another '
+  'lease holds it or the job runs. A claim of the job takes the reservation over. Errors: HR007.';
 revoke all on function :SCHEMA.backend_try_claim_run_lease from public;
 --! EndIncluded backend/backend_try_claim_run_lease.sql
 --! Included backend/backend_upsert_job.sql
@@ -11863,7 +12139,8 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, :SCHEMA.backend_policy_of(job ->> 'task_name'));
+  v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job,
+    :SCHEMA.backend_policy_of(job ->> 'task_name'));
   v_job :SCHEMA.job;
   v_placed :SCHEMA.placed_job;
 begin
@@ -11886,9 +12163,10 @@ end;
 $$;
 comment on function :SCHEMA.backend_upsert_job is
   'Stores a job: a new one in any status; one that is there may change its priority while it is queued, be '
-  'canceled, and leave running for the holder, who shows its run_id: success, failed for good, canceled, or queued, '
-  'as a retry where attempt is higher than before. Nothing leaves a final status, and content never changes. '
-  'Errors: HR001 duplicate, HR002 id_conflict, HR003, HR004, HR005 lease_rejected, HR007, HR009 illegal_transition.';
+  'canceled, and leave running for the holder, who shows its run_id: success, failed for good, canceled, or '
+  'queued, as a retry where attempt is higher than before. Nothing leaves a final status, and content never '
+  'changes. Errors: HR001 duplicate, HR002 id_conflict, HR003, HR004, HR005 lease_rejected, HR007, HR009 '
+  'illegal_transition.';
 revoke all on function :SCHEMA.backend_upsert_job from public;
 --! EndIncluded backend/backend_upsert_job.sql
 --! Included backend/backend_upsert_run.sql
@@ -11907,12 +12185,13 @@ declare
   v_status text := run ->> 'status';
   v_now bigint := :SCHEMA.now_ms();
 begin
-  perform :SCHEMA.check_keys('run', run, '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,'
-    'error_message}');
+  perform :SCHEMA.check_keys('run', run,
+    '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,error_message}');
   begin
     v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
     v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);
-    v_new.finished_at_ms := coalesce((run ->> 'finished_at_ms')::bigint, case when v_status <> 'running' then v_now end);
+    v_new.finished_at_ms := coalesce((run ->> 'finished_at_ms')::bigint, case when v_status <> 'running'
+      then v_now end);
     v_new.duration_ms := (run ->> 'duration_ms')::bigint;
   exception when data_exception then
     perform :SCHEMA.raise_invalid('run', sqlerrm, 'numbers within their bounds');
@@ -11931,10 +12210,11 @@ begin
     perform :SCHEMA.raise_invalid('run_id', 'has the form of a generated id', 'any other text');
   end if;
   v_new.outcome := case v_status when 'running' then null when 'canceled' then 'cancelled' else v_status end;
-  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, started_at_ms, finished_at_ms, outcome, error,
-    run_id, duration_ms)
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, started_at_ms, finished_at_ms, outcome,
+    error, run_id, duration_ms)
   select :SCHEMA.job_key(run ->> 'job_id'), run ->> 'job_id', run ->> 'task_name', 'global', v_new.attempt,
-    v_new.started_at_ms, v_new.finished_at_ms, v_new.outcome, :SCHEMA.backend_error_text(run ->> 'error_message'),
+    v_new.started_at_ms, v_new.finished_at_ms, v_new.outcome,
+      :SCHEMA.backend_error_text(run ->> 'error_message'),
     run ->> 'run_id', v_new.duration_ms
   where (:SCHEMA.backend_find_run(run ->> 'run_id')).no is null
   on conflict do nothing;
@@ -11943,9 +12223,11 @@ begin
   end if;
   v_run := :SCHEMA.backend_find_run(run ->> 'run_id');
   if v_run.job_id <> run ->> 'job_id' or v_run.kind <> run ->> 'task_name' then
-    perform :SCHEMA.raise_error('HR002', 'the id belongs to a run of another job', jsonb_build_object('job_id', v_run.job_id));
+    perform :SCHEMA.raise_error('HR002', 'the id belongs to a run of another job',
+      jsonb_build_object('job_id', v_run.job_id));
   elsif v_status <> 'running' then
-    perform :SCHEMA.backend_finish_run(run ->> 'run_id', v_status, v_new.duration_ms, run ->> 'error_message');
+    perform :SCHEMA.backend_finish_run(run ->> 'run_id', v_status, v_new.duration_ms,
+      run ->> 'error_message');
   elsif v_run.finished_at_ms is not null then
     perform :SCHEMA.raise_invalid('run_id', 'names a run that has ended', 'the end that is stored');
   elsif v_run.fence is null then
@@ -11990,7 +12272,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_upsert_task_config is
-  'Replaces the policies of a task, keeps what they were as a revision, and returns them as stored. Errors: HR007.';
+  'Replaces the policies of a task, keeps what they were as a revision, and returns them as stored. Errors: '
+  'HR007.';
 revoke all on function :SCHEMA.backend_upsert_task_config from public;
 --! EndIncluded backend/backend_upsert_task_config.sql
 --! Included backend/check_task_name.sql
@@ -12003,12 +12286,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if task_name is null or task_name !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
-    perform :SCHEMA.raise_invalid('task_name', 'is not a name of a task: ' || coalesce(left(task_name, 40), 'null'),
+    perform :SCHEMA.raise_invalid('task_name', 'is not a name of a task: '
+      || coalesce(left(task_name, 40), 'null'),
       '1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _');
   end if;
 end;
 $$;
-comment on function :SCHEMA.check_task_name is 'Raises HR007 invalid unless the name is that of a kind of job.';
+comment on function :SCHEMA.check_task_name is
+  'Raises HR007 invalid unless the name is that of a kind of job.';
 revoke all on function :SCHEMA.check_task_name from public;
 --! EndIncluded backend/check_task_name.sql
 --! Included backend/is_quarantined.sql

@@ -13,7 +13,9 @@ const { query } = database;
 const sql = (text: string): string => database.sql(text);
 
 const isDead = (error: unknown): boolean =>
-  /57P01|terminat|queryable|Connection|closed|ECONN/.test(`${(error as { code?: string }).code} ${String(error)}`);
+  /57P01|terminat|queryable|Connection|closed|ECONN/.test(
+    `${(error as { code?: string }).code} ${String(error)}`,
+  );
 
 sweeps("sweeps pass over locked rows and move the rest", async () => {
   const ids = await enqueueAll(
