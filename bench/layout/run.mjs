@@ -28,9 +28,11 @@ const repeat = Number(flags.repeat ?? (flags.quick ? 1 : 3));
 const minutes = Number(flags.minutes ?? (flags.quick ? 1 : 10));
 const drained = flags.quick ? 20_000 : 50_000;
 const everyone = { ...contestants, ...variants };
-const names = flags.designs?.split(",") ?? Object.keys(flags.variants ? { "hot-claim": 0, ...variants } : contestants);
+const names =
+  flags.designs?.split(",") ?? Object.keys(flags.variants ? { "hot-claim": 0, ...variants } : contestants);
 for (const name of names) {
-  if (!everyone[name]) throw new Error(`no design is called "${name}"; there are: ${Object.keys(everyone).join(", ")}`);
+  if (!everyone[name])
+    throw new Error(`no design is called "${name}"; there are: ${Object.keys(everyone).join(", ")}`);
 }
 
 const server = await startServer();
@@ -47,7 +49,9 @@ async function compare(title, configurations, scenario, format) {
     label,
     ...names.map((name) => {
       const runs = results[i][name];
-      return format(Object.fromEntries(Object.keys(runs[0]).map((key) => [key, median(runs.map((run) => run[key]))])));
+      return format(
+        Object.fromEntries(Object.keys(runs[0]).map((key) => [key, median(runs.map((run) => run[key]))])),
+      );
     }),
   ]);
   print(title, ["", ...names], rows);
@@ -109,7 +113,11 @@ const measurements = {
     ),
 
   async snapshot() {
-    const options = { rate: Number(flags.rate), windows: flags.quick ? 3 * minutes : minutes, windowSeconds: flags.quick ? 20 : 60 };
+    const options = {
+      rate: Number(flags.rate),
+      windows: flags.quick ? 3 * minutes : minutes,
+      windowSeconds: flags.quick ? 20 : 60,
+    };
     const results = [];
     for (const name of names) results.push(await scenarios.oldSnapshot(server, everyone[name], options));
     print(
@@ -144,7 +152,8 @@ const measurements = {
     const rows = [];
     for (const payloadBytes of sizes) {
       const shares = [];
-      for (const name of designs) shares.push(await scenarios.hotShare(server, everyone[name], { payloadBytes }));
+      for (const name of designs)
+        shares.push(await scenarios.hotShare(server, everyone[name], { payloadBytes }));
       rows.push([`${payloadBytes} B`, ...shares.map((share) => `${(share * 100).toFixed(1)} %`)]);
     }
     print("Claims that were HOT updates, by size of payload", ["payload", ...designs], rows);

@@ -1,6 +1,11 @@
 // Who takes part. A variant is a contestant with a few words of its SQL exchanged for others.
 function contestant(name, { lanes = true, ...extra } = {}) {
-  const files = ["common/clock.sql", lanes && "common/lanes.sql", `${name}/schema.sql`, `${name}/functions.sql`];
+  const files = [
+    "common/clock.sql",
+    lanes && "common/lanes.sql",
+    `${name}/schema.sql`,
+    `${name}/functions.sql`,
+  ];
   return { ...extra, statements: (read) => files.filter(Boolean).map(read) };
 }
 
@@ -43,7 +48,10 @@ export const variants = {
   "hot-claim with text id": variant(
     hotClaim,
     ["kind, payload)\n", "kind, payload, id)\n"],
-    ["a.payload\n  from", "a.payload, to_char(v_now_ms, 'FM0000000000000') || to_char(nextval('id_seq'), 'FM0000000000000')\n  from"],
+    [
+      "a.payload\n  from",
+      "a.payload, to_char(v_now_ms, 'FM0000000000000') || to_char(nextval('id_seq'), 'FM0000000000000')\n  from",
+    ],
     ["create sequence lease_seq", "create sequence id_seq cache 100;\ncreate sequence lease_seq"],
   ),
   "hot-claim updating by key": variant(hotClaim, ["j.ctid = any (v_tids)", "j.key = any (v_keys)"]),
@@ -57,24 +65,45 @@ export const variants = {
   ),
   "hot-claim with a lease per job": variant(
     hotClaim,
-    ["lease_no      bigint primary key", "key           bigint primary key,\n  lease_no      bigint not null"],
+    [
+      "lease_no      bigint primary key",
+      "key           bigint primary key,\n  lease_no      bigint not null",
+    ],
     ["worker        text   not null,\n  keys          bigint[] not null", "worker        text   not null"],
-    ["insert into lease (lease_no, expires_at_ms, worker, keys)", "insert into lease (key, lease_no, expires_at_ms, worker)"],
-    ["values (v_lease_no, v_now_ms + p_lease_ms, p_worker, v_keys)", "select k, v_lease_no, v_now_ms + p_lease_ms, p_worker from unnest(v_keys) k"],
-    ["where l.lease_no = p_lease_no and cardinality(l.keys) = v_done", "where l.key = any (p_keys) and l.lease_no = p_lease_no"],
+    [
+      "insert into lease (lease_no, expires_at_ms, worker, keys)",
+      "insert into lease (key, lease_no, expires_at_ms, worker)",
+    ],
+    [
+      "values (v_lease_no, v_now_ms + p_lease_ms, p_worker, v_keys)",
+      "select k, v_lease_no, v_now_ms + p_lease_ms, p_worker from unnest(v_keys) k",
+    ],
+    [
+      "where l.lease_no = p_lease_no and cardinality(l.keys) = v_done",
+      "where l.key = any (p_keys) and l.lease_no = p_lease_no",
+    ],
   ),
   "hot-claim with lane numbers": variant(
     hotClaim,
     ["create table lane (", "create table lane (\n  lane_no integer generated always as identity,"],
-    ["  queue               text      not null,\n  partition_key       text      not null,\n", "  lane_no integer not null,\n"],
-    ["job (queue, partition_key, priority desc, scheduled_at_ms, key)", "job (lane_no, scheduled_at_ms, key)"],
+    [
+      "  queue               text      not null,\n  partition_key       text      not null,\n",
+      "  lane_no integer not null,\n",
+    ],
+    [
+      "job (queue, partition_key, priority desc, scheduled_at_ms, key)",
+      "job (lane_no, scheduled_at_ms, key)",
+    ],
     ["priority, queue, partition_key, kind, payload", "priority, lane_no, kind, payload"],
     ["p_queue, a.partition_key, 'mail.send'", "l.lane_no, 'mail.send'"],
     [
       "as a (partition_key, priority, payload);",
       "as a (partition_key, priority, payload)\n  join lane l on l.queue = p_queue and l.partition_key = a.partition_key and l.priority = a.priority;",
     ],
-    ["r.queue = p_queue and r.partition_key = l.partition_key and r.priority = l.priority", "r.lane_no = l.lane_no"],
+    [
+      "r.queue = p_queue and r.partition_key = l.partition_key and r.priority = l.priority",
+      "r.lane_no = l.lane_no",
+    ],
     [
       "r.queue = p_queue and r.partition_key = p_partition_key and r.priority = p_priority",
       `r.lane_no = (${laneOf("p_queue", "p_partition_key", "p_priority")})`,

@@ -59,7 +59,7 @@ export async function startServer() {
       admin = await connect();
       break;
     } catch (error) {
-      if (attempt > 100) throw new Error(`the server did not start: ${error.message}\n${log}`);
+      if (attempt > 100) throw new Error(`the server did not start\n${log}`, { cause: error });
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
