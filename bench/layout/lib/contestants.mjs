@@ -10,14 +10,20 @@ function contestant(name, { lanes = true, ...extra } = {}) {
 }
 
 function variant(base, ...exchanges) {
-  return {
-    ...base,
-    statements: (read) =>
-      base.statements(read).map((text) => {
-        for (const [from, to] of exchanges) text = text.replaceAll(from, to);
-        return text;
-      }),
+  const statements = (read) => {
+    const unused = new Set(exchanges);
+    const texts = base.statements(read).map((text) => {
+      for (const exchange of exchanges) {
+        if (text.includes(exchange[0])) unused.delete(exchange);
+        text = text.replaceAll(...exchange);
+      }
+      return text;
+    });
+    if (unused.size > 0)
+      throw new Error(`nothing to exchange: ${[...unused].map(([from]) => from).join("; ")}`);
+    return texts;
   };
+  return { ...base, statements };
 }
 
 const inPlace = contestant("in-place");

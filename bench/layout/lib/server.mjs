@@ -44,7 +44,7 @@ export async function startServer() {
     { ...owner, cwd: dataDir, stdio: ["ignore", "ignore", "pipe"] },
   );
   let log = "";
-  child.stderr.on("data", (chunk) => (log = (log + chunk).slice(-20_000_000)));
+  child.stderr.on("data", (chunk) => (log = (log + chunk).slice(-20_000)));
 
   const config = (database) => ({ host: "127.0.0.1", port, user: "postgres", database });
   const connect = async (database = "postgres") => {
@@ -59,7 +59,7 @@ export async function startServer() {
       admin = await connect();
       break;
     } catch (error) {
-      if (attempt > 100) throw new Error(`the server did not start\n${log}`, { cause: error });
+      if (attempt > 100) throw new Error(`the server did not start: ${log}`, { cause: error });
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -78,7 +78,7 @@ export async function startServer() {
   });
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-  return { admin, connect, stop, log: () => log, cpuUs: () => serverCpuUs(child.pid) };
+  return { admin, connect, stop, cpuUs: () => serverCpuUs(child.pid) };
 }
 
 /** CPU time of the server so far: the postmaster, the children it has reaped, and those alive. */
