@@ -1,5 +1,6 @@
 import type { JobRef } from "./events.js";
 import { storable } from "./describe-error.js";
+import type { Received } from "./loop.js";
 import type { Outcome } from "./outcome.js";
 import type { Claim } from "../store/index.js";
 import { monotonicMs } from "./timing.js";
@@ -16,6 +17,8 @@ export class Attempt {
   readonly abort = new AbortController();
   /** When the lease ends at the latest, by the monotonic clock; rises with each renewal. */
   leaseEndsAt: number;
+  /** When the job's deadline passes on the store's clock, by the monotonic clock; Infinity: never. */
+  readonly deadlineAt: number;
   /** The answer to an ack is on its way; it decides, and no renewal does. */
   acking = false;
   /** Nothing that the handler does counts any more: settled, lost, or handed back. */
@@ -28,9 +31,11 @@ export class Attempt {
   actualWeight: number | undefined;
   readonly #logs: string[] = [];
 
-  constructor(claim: Claim, leaseEndsAt: number) {
+  constructor(claim: Claim, received: Received) {
     this.claim = claim;
-    this.leaseEndsAt = leaseEndsAt;
+    this.leaseEndsAt = received.leaseEndsAt;
+    this.deadlineAt =
+      claim.deadlineMs === null ? Infinity : received.at + claim.deadlineMs - received.storeNowMs;
     const { id, kind, queue, partitionKey, attempt, crashAttempt } = claim;
     this.job = { id, kind, queue, partitionKey, attempt, crashAttempt };
   }

@@ -13,7 +13,7 @@ import { WorkerEmitter, type StopReason, type WorkerEvents } from "./events.js";
 import { Heartbeat, type Command } from "./heartbeat.js";
 import { HeldLeases } from "./held.js";
 import { guarded, type Logger } from "./logger.js";
-import { ClaimLoop } from "./loop.js";
+import { ClaimLoop, type Received } from "./loop.js";
 import { settings, transactionBudget, type Settings, type WorkerOptions } from "./options.js";
 import { LeaseLostError, WorkerStoppingError, type Outcome } from "./outcome.js";
 import type { Claim, PgStore } from "../store/index.js";
@@ -216,7 +216,6 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       services,
       middleware,
       events: this.#events,
-      leaseMs,
       stuckGraceMs,
       unknownKindMs,
     });
@@ -240,7 +239,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       freeSlots: () => this.#freeSlots(),
       slotFreed: this.#slotFreed,
       ready: () => this.#events.tell("worker:ready", { workerId }),
-      accept: (claims, leaseEndsAt) => this.#accept(claims, leaseEndsAt),
+      accept: (claims, received) => this.#accept(claims, received),
       availability,
       leaseMs,
       poll,
@@ -284,10 +283,10 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     return Math.min(concurrency - this.#running.size, 2 * concurrency - this.#running.size - acks.size);
   }
 
-  #accept(claims: readonly Claim[], leaseEndsAt: number): void {
+  #accept(claims: readonly Claim[], received: Received): void {
     const rooms = this.#rooms;
     if (!rooms) return;
-    const attempts = claims.map((claim) => new Attempt(claim, leaseEndsAt));
+    const attempts = claims.map((claim) => new Attempt(claim, received));
     for (const attempt of attempts) {
       rooms.held.add(attempt);
       if (this.#state !== "running") this.#handBack(rooms, attempt);

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:026eb6828d5beb2174afd715b10dd3e97b55eb0b
+--! Hash: sha1:d7d1a8d295525c1c0f45e42539642f3fb9f268d6
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -274,7 +274,8 @@ create type :SCHEMA.claim as (
   enqueued_at_ms bigint,
   scheduled_at_ms bigint,
   refused jsonb,
-  next_due_ms bigint
+  next_due_ms bigint,
+  store_now_ms bigint
 );
 comment on type :SCHEMA.claim is 'A job handed to a worker, with its lease and fence.';
 
@@ -604,6 +605,7 @@ create type :SCHEMA.backend_claim as (
   scheduled_at_ms bigint,
   refused jsonb,
   next_due_ms bigint,
+  store_now_ms bigint,
   run_id text,
   actor_json text,
   signature_hash text
@@ -2704,13 +2706,14 @@ begin
       coalesce((
         select jsonb_object_agg(r.reason, r.n)
         from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
-      least(v_next_ms, v_pass.ready_ms);
+      least(v_next_ms, v_pass.ready_ms), :SCHEMA.now_ms();
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  'or a rate class that held jobs back has a token again (null: nothing waits for a time).';
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time), '
+  'by the clock that store_now_ms tells.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2944,7 +2947,7 @@ begin
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
       j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
-      null::bigint;
+      null::bigint, null::bigint;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
