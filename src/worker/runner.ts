@@ -85,6 +85,8 @@ export class Runner {
     const { signal } = attempt.abort;
     if (attempt.deadlineAt <= monotonicMs()) attempt.abort.abort(new DeadlineError());
     if (signal.aborted) return this.#forced(signal.reason, "");
+    const waitedMs = attempt.begin();
+    events.tell("job:started", { job: attempt.job, headers: attempt.claim.headers ?? {}, waitedMs });
     const timers = this.#limits(attempt, task);
     const called = this.#call(attempt, task);
     let outcome: Outcome | undefined;
@@ -118,8 +120,7 @@ export class Runner {
     const timeoutMs =
       claim.timeoutMs ?? (task.timeout === undefined ? undefined : milliseconds(task.timeout, "timeout"));
     if (timeoutMs !== undefined) after(timeoutMs, () => new AttemptTimeoutError(timeoutMs));
-    if (attempt.deadlineAt < Infinity)
-      after(attempt.deadlineAt - monotonicMs(), () => new DeadlineError());
+    if (attempt.deadlineAt < Infinity) after(attempt.deadlineAt - monotonicMs(), () => new DeadlineError());
     return timers;
   }
 
