@@ -2,7 +2,8 @@ import { milliseconds, type Duration } from "../duration.js";
 import type { Attempt } from "./attempt.js";
 import type { ContextServices } from "./context-services.js";
 import { storable } from "./describe-error.js";
-import type { LogFields, Logger } from "./logger.js";
+import { jobFields } from "./events.js";
+import { withFields, type LogFields, type Logger } from "./logger.js";
 import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
 import { StoreError, type PgTx } from "../store/index.js";
 import { Steps } from "./steps.js";
@@ -253,12 +254,12 @@ export class JobContext {
 }
 
 function historyLogger(attempt: Attempt, logger: Logger): Logger {
-  const { job } = attempt;
+  const bound = withFields(logger, jobFields(attempt.job));
   const at =
     (level: "debug" | "info" | "warn" | "error") =>
     (message: string, fields?: LogFields): void => {
       attempt.log(`${level}: ${message}${fields ? ` ${safeJson(fields)}` : ""}`);
-      logger[level](message, { jobId: job.id, kind: job.kind, attempt: job.attempt, ...fields });
+      bound[level](message, fields);
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e8ea754d4aff54bcffe73805bd53df0b62e570da
+--! Hash: sha1:6f73c46deb5e40d2786fcd54389d3e2781e2cd5d
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -274,7 +274,8 @@ create type :SCHEMA.claim as (
   enqueued_at_ms bigint,
   scheduled_at_ms bigint,
   refused jsonb,
-  next_due_ms bigint
+  next_due_ms bigint,
+  store_now_ms bigint
 );
 comment on type :SCHEMA.claim is 'A job handed to a worker, with its lease and fence.';
 
@@ -604,6 +605,7 @@ create type :SCHEMA.backend_claim as (
   scheduled_at_ms bigint,
   refused jsonb,
   next_due_ms bigint,
+  store_now_ms bigint,
   run_id text,
   actor_json text,
   signature_hash text
@@ -2710,13 +2712,14 @@ begin
       coalesce((
         select jsonb_object_agg(r.reason, r.n)
         from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
-      least(v_next_ms, v_pass.ready_ms);
+      least(v_next_ms, v_pass.ready_ms), :SCHEMA.now_ms();
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  'or a rate class that held jobs back has a token again (null: nothing waits for a time).';
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time), '
+  'by the clock that store_now_ms tells.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2950,7 +2953,7 @@ begin
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
       j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
-      null::bigint;
+      null::bigint, null::bigint;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
@@ -9604,7 +9607,7 @@ comment on function :SCHEMA.history is
 revoke all on function :SCHEMA.history from public;
 --! EndIncluded inspect/history.sql
 --! Included inspect/distinct_kinds.sql
-create or replace function :SCHEMA.distinct_kinds(max_rows integer default 1000)
+create or replace function :SCHEMA.distinct_kinds(max_rows integer default 1000, queues text[] default null)
 returns setof text
 language plpgsql
 stable
@@ -9614,8 +9617,44 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
+declare
+  v_share integer;
 begin
   perform :SCHEMA.check_max_rows(max_rows, 10000);
+  if queues is not null then
+    if cardinality(queues) > 1000 then
+      perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
+    end if;
+    v_share := greatest(1, max_rows / greatest(1, cardinality(queues)));
+    return query
+      select distinct s.kind
+      from (
+        select h.kind
+        from (select distinct u.queue from unnest(distinct_kinds.queues) u(queue)) q
+        cross join lateral (
+          (select f.kind
+           from (
+             select l.* from :SCHEMA.lane l
+             where l.queue = q.queue
+             order by l.served_at_ms, l.no
+             limit v_share) l
+           cross join lateral (
+             select j.kind from :SCHEMA.job j
+             where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+               and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+               and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
+             order by j.scheduled_at_ms, j.key
+             limit 100) f
+           limit v_share)
+          union all
+          (select j.kind from :SCHEMA.job j
+           where j.queue = q.queue and j.stage = 0
+           order by j.scheduled_at_ms, j.key
+           limit v_share)) h
+      ) s
+      order by s.kind;
+    return;
+  end if;
   return query
     select distinct s.kind
     from (
@@ -9638,8 +9677,8 @@ end;
 $$;
 comment on function :SCHEMA.distinct_kinds is
   'The kinds of jobs that wait or run, by a sample: at most so many jobs of those in line, from all lines, '
-  'and of those that fall due next. For a worker that wants to know which of them it has no handler for. '
-  'Errors: HR007.';
+  'and of those that fall due next; of some queues only, or (null) of all. For a worker that wants to know '
+  'which of them it has no handler for. Errors: HR007.';
 revoke all on function :SCHEMA.distinct_kinds from public;
 --! EndIncluded inspect/distinct_kinds.sql
 --! Included inspect/sample_queue_memory.sql
