@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6f73c46deb5e40d2786fcd54389d3e2781e2cd5d
+--! Hash: sha1:c331605c6551fb1fee01ad3ff6a4be1c50bb12a1
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -6820,8 +6820,8 @@ as $$
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',
-    'make_archive_months',
-    'janitor'];
+    'janitor',
+    'make_archive_months'];
 $$;
 comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
 revoke all on function :SCHEMA.duty_names from public;
@@ -9081,9 +9081,22 @@ as $$
 #variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(delete_queue.queue);
+  v_schedules text[];
   v_depth bigint;
   v_id text;
 begin
+  -- Before the queue is locked: who ticks a schedule has locked that first.
+  if coalesce(delete_queue.force, false) then
+    update :SCHEMA.schedule s set paused = true where s.queue = v_queue and not s.paused;
+  else
+    v_schedules := array(
+      select s.id from :SCHEMA.schedule s where s.queue = v_queue and not s.paused order by s.id limit 4);
+    if v_schedules <> '{}' then
+      perform :SCHEMA.raise_invalid('queue', 'is the queue of the schedule ' || array_to_string(
+        v_schedules[1 : 3], ', ') || case when cardinality(v_schedules) > 3 then ' and others' else '' end,
+        'no schedule that is not paused, or force');
+    end if;
+  end if;
   insert into :SCHEMA.queue (queue) values (v_queue) on conflict do nothing;
   perform from :SCHEMA.queue q where q.queue = v_queue for update;
   select o.operation_id into v_id
@@ -9113,11 +9126,12 @@ begin
 end;
 $$;
 comment on function :SCHEMA.delete_queue is
-  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs is refused (HR007) unless '
-  'force is true; then a bulk operation, whose id is returned, cancels what runs and deletes every job of '
-  'the queue, finished ones too, while producers are told HR004 backpressure with limit 0; when it is '
-  'completed the name is as if it had never been used, and takes jobs again. Without force finished jobs '
-  'stay as long as their retention says. Null: done already. Errors: HR007.';
+  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs, or with a schedule that '
+  'is not paused, is refused (HR007) unless force is true; then its schedules are paused, and a bulk '
+  'operation, whose id is returned, cancels what runs and deletes every job of the queue, finished ones too, '
+  'while producers are told HR004 backpressure with limit 0; when it is completed the name is as if it had '
+  'never been used, and takes jobs again. Without force finished jobs stay as long as their retention says. '
+  'Null: done already. Errors: HR007.';
 revoke all on function :SCHEMA.delete_queue from public;
 --! EndIncluded control/delete_queue.sql
 --! Included sweep/run_pending_operations.sql
@@ -9198,6 +9212,53 @@ comment on function :SCHEMA.make_archive_partition is
   'Makes the partition of the archive for a month, in UTC; false where it exists.';
 revoke all on function :SCHEMA.make_archive_partition from public;
 --! EndIncluded internal/make_archive_partition.sql
+--! Included sweep/drop_archive_months.sql
+create or replace function :SCHEMA.drop_archive_months()
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+declare
+  v_last text := to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC' - interval '1 month 1 day',
+    'YYYYMM');
+  v_name text;
+  v_used boolean;
+begin
+  for v_name in
+    select c.relname
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = cast(':SCHEMA.job_archive' as regclass) and c.relname ~ '^job_archive_\d{6}$'
+      and right(c.relname, 6) <= v_last
+    order by c.relname
+  loop
+    execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+    continue when v_used;
+    begin
+      -- The parent first, as everybody who reads or writes the archive. Who holds it is not waited for long,
+      -- because others wait behind us: the next run tries again.
+      lock table only :SCHEMA.job_archive in access exclusive mode;
+      execute format('lock table %I.%I in access exclusive mode', :SCHEMA_LITERAL, v_name);
+      execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+      if not v_used then
+        execute format('drop table %I.%I', :SCHEMA_LITERAL, v_name);
+        return 1;
+      end if;
+    exception when lock_not_available then
+      return 0;
+    end;
+  end loop;
+  return 0;
+end;
+$$;
+comment on function :SCHEMA.drop_archive_months is
+  'Drops the partition of a month of the archive that has been over for a day and has no jobs left, one a '
+  'call. Holds the archive, and nothing else, until the transaction ends. Returns how many it dropped.';
+revoke all on function :SCHEMA.drop_archive_months from public;
+--! EndIncluded sweep/drop_archive_months.sql
 --! Included sweep/make_archive_months.sql
 create or replace function :SCHEMA.make_archive_months()
 returns bigint
@@ -9216,11 +9277,12 @@ begin
       v_made := v_made + 1;
     end if;
   end loop;
-  return v_made;
+  return v_made + :SCHEMA.drop_archive_months();
 end;
 $$;
 comment on function :SCHEMA.make_archive_months is
-  'Makes the partitions of the archive for this month and the next two that are missing. Returns how many.';
+  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past one '
+  'that is empty. Returns how many.';
 revoke all on function :SCHEMA.make_archive_months from public;
 --! EndIncluded sweep/make_archive_months.sql
 --! Included sweep/prune_archive_month.sql
