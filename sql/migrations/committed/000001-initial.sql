@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:ebab53c864c4ee16cfd7b11082a02675e13c077f
+--! Hash: sha1:6f73c46deb5e40d2786fcd54389d3e2781e2cd5d
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -689,9 +689,12 @@ create table :SCHEMA.duty (
   ran_at_ms bigint,
   failures integer not null default 0,
   retry_at_ms bigint not null default 0,
+  shrink integer not null default 0,
+  shrunk_at_ms bigint not null default 0,
   last_error text
 );
 comment on table :SCHEMA.duty is 'Leases of the sweeps: who runs which, and how the last run went.';
+comment on column :SCHEMA.duty.shrink is 'The duty takes max_rows / 2^shrink rows at a time, since more had failed.';
 
 create table :SCHEMA.sweep_error (
   sweep text not null,
@@ -701,6 +704,9 @@ create table :SCHEMA.sweep_error (
   error text not null,
   primary key (sweep, subject)
 );
+create type :SCHEMA.move_result as (done bigint, failed bigint[], errors text[], left_over bigint[]);
+comment on type :SCHEMA.move_result is
+  'How many jobs were moved, which could not be, and why, and which nobody has tried.';
 comment on table :SCHEMA.sweep_error is 'Rows that a sweep could not move, with the reason; a success removes the row.';
 
 create table :SCHEMA.worker (
@@ -6125,20 +6131,6 @@ comment on function :SCHEMA.claim_duty is
   'waits. Errors: HR007.';
 revoke all on function :SCHEMA.claim_duty from public;
 --! EndIncluded sweep/claim_duty.sql
---! Included sweep/clear_sweep_error.sql
-create or replace function :SCHEMA.clear_sweep_error(sweep text, subject text)
-returns void
-language sql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-  delete from :SCHEMA.sweep_error e
-  where e.sweep = clear_sweep_error.sweep and e.subject = clear_sweep_error.subject;
-$$;
-comment on function :SCHEMA.clear_sweep_error is 'Forgets a row that a sweep has moved after all.';
-revoke all on function :SCHEMA.clear_sweep_error from public;
---! EndIncluded sweep/clear_sweep_error.sql
 --! Included sweep/clear_sweep_errors.sql
 create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
 returns void
@@ -6148,7 +6140,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   delete from :SCHEMA.sweep_error e
-  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
+  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k)
+    and exists (select from :SCHEMA.sweep_error o where o.sweep = clear_sweep_errors.sweep);
 $$;
 comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
 revoke all on function :SCHEMA.clear_sweep_errors from public;
@@ -6213,8 +6206,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -6223,22 +6214,7 @@ begin
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
-  begin
-    v_gone := :SCHEMA.evict_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('evict_retained', v_keys);
-    return v_gone;
-  exception when others then
-    v_gone := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('evict_retained', v_keys);
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
@@ -6466,13 +6442,140 @@ as $$
     select e.subject::bigint
     from :SCHEMA.sweep_error e
     where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$'
-      and e.at_ms > :SCHEMA.now_ms() - 60000);
+      and e.at_ms > :SCHEMA.now_ms() - (60000 << least(e.times - 1, 4)::integer));
 $$;
 comment on function :SCHEMA.shelved_keys is
-  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not '
-  'be moved one by one at each run, and tries them again when the minute is over.';
+  'Jobs that a sweep could not move a short while ago. It passes over them, so that the others do not suffer '
+  'from them at each run, and tries them again after a minute, then two, four, eight, and every sixteen.';
 revoke all on function :SCHEMA.shelved_keys from public;
 --! EndIncluded sweep/shelved_keys.sql
+--! Included sweep/move_jobs.sql
+create or replace function :SCHEMA.move_jobs(move text, keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_moved bigint := 0;
+  v_lanes :SCHEMA.lane_entry[];
+begin
+  case move_jobs.move
+    when 'reclaim_expired' then
+      return (select count(*) from :SCHEMA.lose_leases(keys));
+    when 'promote_due' then
+      return :SCHEMA.promote_jobs(keys);
+    when 'expire_deadlines' then
+      return :SCHEMA.expire_jobs(keys);
+    when 'quarantine_sweep' then
+      return :SCHEMA.quarantine_jobs(keys);
+    when 'evict_retained' then
+      return :SCHEMA.evict_jobs(keys);
+    when 'retry' then
+      return :SCHEMA.retry_jobs(keys);
+    when 'cancel' then
+      return :SCHEMA.cancel_jobs(keys);
+    when 'delete' then
+      return :SCHEMA.remove_jobs(keys);
+    when 'delete_queue' then
+      perform :SCHEMA.cancel_jobs(array(
+        select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
+      return :SCHEMA.remove_jobs(keys);
+    when 'promote' then
+      with moved as (
+        update :SCHEMA.job j
+        set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
+        where j.key = any (keys) and j.state = 'pending'
+        returning j.*
+      )
+      select count(*), :SCHEMA.lanes_for(array_agg(cast(m as :SCHEMA.job))) into v_moved, v_lanes
+        from moved m;
+      perform :SCHEMA.open_lanes(v_lanes);
+      return v_moved;
+  end case;
+end;
+$$;
+comment on function :SCHEMA.move_jobs is
+  'Does to jobs, which the caller has found and locked, what a sweep or a bulk operation is for. Returns how '
+  'many were moved.';
+revoke all on function :SCHEMA.move_jobs from public;
+--! EndIncluded sweep/move_jobs.sql
+--! Included sweep/move_each.sql
+create or replace function :SCHEMA.move_each(move text, keys bigint[], until_ms bigint, most_failed integer)
+returns :SCHEMA.move_result
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '250ms'
+as $$
+declare
+  v_all :SCHEMA.move_result := row(0, '{}', '{}', '{}');
+  v_part :SCHEMA.move_result;
+  v_count integer := cardinality(keys);
+  v_error text;
+begin
+  if v_count = 0 then
+    return v_all;
+  end if;
+  begin
+    v_all.done := :SCHEMA.move_jobs(move, keys);
+    return v_all;
+  exception when others then
+    v_error := sqlstate || ' ' || sqlerrm;
+  end;
+  if v_count = 1 then
+    v_all.failed := keys;
+    v_all.errors := array[v_error];
+    return v_all;
+  elsif most_failed < 1 or :SCHEMA.now_ms() > until_ms then
+    v_all.left_over := keys;
+    return v_all;
+  end if;
+  -- The rows that fail are found by halves, so the others cost a few statements and not one each.
+  v_all := :SCHEMA.move_each(move, keys[1 : v_count / 2], until_ms, most_failed);
+  if v_all.left_over <> '{}' then
+    v_all.left_over := v_all.left_over || keys[v_count / 2 + 1 : v_count];
+    return v_all;
+  end if;
+  v_part := :SCHEMA.move_each(move, keys[v_count / 2 + 1 : v_count], until_ms,
+    most_failed - cardinality(v_all.failed));
+  return row(v_all.done + v_part.done, v_all.failed || v_part.failed, v_all.errors || v_part.errors,
+    v_part.left_over);
+end;
+$$;
+comment on function :SCHEMA.move_each is
+  'move_jobs for all that can be moved, in order: one bad row holds up no other. Says how many were moved, '
+  'which failed and why, and which, the last ones, it did not come to because the time was over or '
+  'most_failed had failed.';
+revoke all on function :SCHEMA.move_each from public;
+--! EndIncluded sweep/move_each.sql
+--! Included sweep/sweep_jobs.sql
+create or replace function :SCHEMA.sweep_jobs(sweep text, keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_result :SCHEMA.move_result := :SCHEMA.move_each(sweep, keys, :SCHEMA.now_ms() + 5000, 50);
+begin
+  perform :SCHEMA.clear_sweep_errors(sweep, array(
+    select k from unnest(keys) k where k <> all (v_result.failed) and k <> all (v_result.left_over)));
+  perform :SCHEMA.note_sweep_error(sweep, f.key::text, f.error)
+  from unnest(v_result.failed, v_result.errors) f(key, error);
+  return v_result.done;
+end;
+$$;
+comment on function :SCHEMA.sweep_jobs is
+  'Moves jobs, which a sweep has found and locked. Those that can''t be moved are left and named in '
+  'sweep_error; how many were moved is returned.';
+revoke all on function :SCHEMA.sweep_jobs from public;
+--! EndIncluded sweep/sweep_jobs.sql
 --! Included sweep/promote_due.sql
 create or replace function :SCHEMA.promote_due(max_rows integer default 1000)
 returns bigint
@@ -6489,8 +6592,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('promote_due');
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -6499,22 +6600,7 @@ begin
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
-  begin
-    v_moved := :SCHEMA.promote_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('promote_due', v_keys);
-    return v_moved;
-  exception when others then
-    v_moved := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('promote_due', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_moved;
-  end;
+  return :SCHEMA.sweep_jobs('promote_due', v_keys);
 end;
 $$;
 comment on function :SCHEMA.promote_due is
@@ -6579,7 +6665,6 @@ declare
   v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
-  v_key bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
@@ -6598,20 +6683,12 @@ begin
     order by j.key
     limit max_rows
     for update of j skip locked);
-  begin
-    return query select * from :SCHEMA.lose_leases(v_keys);
-    perform :SCHEMA.clear_sweep_errors('reclaim_expired', v_keys);
-  exception when others then
-    -- One bad row must not hold up the others: one by one, and the one that fails is named.
-    foreach v_key in array v_keys loop
-      begin
-        return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  perform :SCHEMA.sweep_jobs('reclaim_expired', v_keys);
+  return query
+    select :SCHEMA.job_id(j.key, j.id), j.crash_attempt, j.state = 'quarantined'
+    from :SCHEMA.job j
+    where j.key = any (v_keys) and j.state <> 'running'
+    order by j.key;
   delete from :SCHEMA.lease l
   where l.lease_no = any (v_leases)
     and not exists (
@@ -6764,6 +6841,7 @@ declare
   c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
+  v_eased boolean;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   if not coalesce(duties, c_all) <@ c_all then
@@ -6775,7 +6853,7 @@ begin
     continue when v_row.retry_at_ms > :SCHEMA.now_ms();
     did := 0;
     error := null;
-    v_batch := greatest(1, max_rows >> least(v_row.failures, 20));
+    v_batch := greatest(1, max_rows >> v_row.shrink);
     begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
@@ -6789,15 +6867,20 @@ begin
         when 'make_archive_months' then :SCHEMA.make_archive_months()
         when 'janitor' then :SCHEMA.janitor(v_batch)
       end;
+      -- What was too much is not tried again before a minute has passed.
+      v_eased := v_row.shrink > 0 and v_row.shrunk_at_ms <= :SCHEMA.now_ms() - 60000;
       update :SCHEMA.duty d
-      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0
-      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0
+      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0,
+        shrink = d.shrink - v_eased::integer,
+        shrunk_at_ms = case when v_eased then :SCHEMA.now_ms() else d.shrunk_at_ms end
+      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0 or v_eased
         or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
     exception when others or query_canceled then
       -- Noted and tried again later with half the rows; the other duties go on.
       error := sqlerrm;
       update :SCHEMA.duty d
-      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
+      set failures = least(d.failures, 1000) + 1, shrink = least(d.shrink + 1, 16),
+        shrunk_at_ms = :SCHEMA.now_ms(), last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
         2048), retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
       where d.name = duty;
     end;
@@ -6825,30 +6908,18 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('expire_deadlines');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
     where j.stage < 2 and j.deadline_ms <= v_now and j.state in ('scheduled', 'available', 'retryable')
+      and j.key <> all (v_shelved)
     order by j.deadline_ms
     limit max_rows
     for update skip locked);
-  begin
-    return :SCHEMA.expire_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.expire_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('expire_deadlines', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('expire_deadlines', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('expire_deadlines', v_keys);
 end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
@@ -7017,44 +7088,40 @@ as $$
 declare
   v_from bigint;
   v_to bigint;
+  v_shelved bigint[] := :SCHEMA.shelved_keys('quarantine_sweep');
+  v_again bigint[];
+  v_look bigint[];
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
+  v_moved bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were
-  -- there.
+  -- there. It does not come by again: those that could not be moved get their other chances beside it.
   select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
-  select max(w.key) into v_to
-  from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
-  if v_to is null then
-    return 0;
-  end if;
+  v_again := array(
+    select e.subject::bigint from :SCHEMA.sweep_error e
+    where e.sweep = 'quarantine_sweep' and e.subject ~ '^[0-9]{1,18}$'
+      and e.subject::bigint <> all (v_shelved)
+    limit max_rows);
+  v_look := array(select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10);
+  v_to := v_look[cardinality(v_look)];
   v_keys := array(
     select j.key
     from :SCHEMA.job j
-    where j.key > v_from and j.key <= v_to and j.stage < 2 and j.state <> 'running'
+    where j.key = any (v_again || v_look) and j.stage < 2 and j.state <> 'running'
       and exists (
         select from :SCHEMA.quarantine q
         where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)))
+      and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update skip locked);
   if cardinality(v_keys) = max_rows then
     v_to := v_keys[max_rows];
   end if;
-  begin
-    v_moved := :SCHEMA.quarantine_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.quarantine_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('quarantine_sweep', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('quarantine_sweep', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_moved := :SCHEMA.sweep_jobs('quarantine_sweep', v_keys);
+  perform :SCHEMA.clear_sweep_errors('quarantine_sweep', array(
+    select k from unnest(v_again) k where k <> all (v_keys)));
   update :SCHEMA.quarantine q set swept_key = v_to where q.swept_key >= v_from and q.swept_key < v_to;
   return v_moved;
 end;
@@ -8707,49 +8774,29 @@ comment on function :SCHEMA.operation_states is
   'The states that a bulk operation moves jobs from: those of the single move of the same name.';
 revoke all on function :SCHEMA.operation_states from public;
 --! EndIncluded control/operation_states.sql
---! Included control/apply_operation.sql
-create or replace function :SCHEMA.apply_operation(action text, keys bigint[])
-returns bigint
+--! Included control/count_skipped.sql
+create or replace function :SCHEMA.count_skipped(skipped jsonb, error text)
+returns jsonb
 language plpgsql
-volatile
+stable
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
 as $$
 declare
-  v_moved bigint := 0;
-  v_lanes :SCHEMA.lane_entry[];
+  v_reason text := case when error ~ '^23505 ' then 'duplicate' else left(error, 106) end;
 begin
-  case apply_operation.action
-    when 'retry' then
-      return :SCHEMA.retry_jobs(keys);
-    when 'cancel' then
-      return :SCHEMA.cancel_jobs(keys);
-    when 'delete' then
-      return :SCHEMA.remove_jobs(keys);
-    when 'delete_queue' then
-      perform :SCHEMA.cancel_jobs(array(
-        select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
-      return :SCHEMA.remove_jobs(keys);
-    when 'promote' then
-      with moved as (
-        update :SCHEMA.job j
-        set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
-        where j.key = any (keys) and j.state = 'pending'
-        returning j.*
-      )
-      select count(*), :SCHEMA.lanes_for(array_agg(cast(m as :SCHEMA.job))) into v_moved, v_lanes
-        from moved m;
-      perform :SCHEMA.open_lanes(v_lanes);
-      return v_moved;
-  end case;
+  -- A message may name the row, so there may be as many as rows.
+  if not skipped ? v_reason and (select count(*) from jsonb_object_keys(skipped)) >= 20 then
+    v_reason := 'other';
+  end if;
+  return :SCHEMA.sum_counts(jsonb_build_array(skipped, jsonb_build_object(v_reason, 1)));
 end;
 $$;
-comment on function :SCHEMA.apply_operation is
-  'Does to jobs, which the caller has locked, what a bulk operation asks for. Returns how many were moved.';
-revoke all on function :SCHEMA.apply_operation from public;
---! EndIncluded control/apply_operation.sql
+comment on function :SCHEMA.count_skipped is
+  'The counts of the jobs that a bulk operation could not move, by reason, with one more; at most 20 reasons '
+  'and other.';
+revoke all on function :SCHEMA.count_skipped from public;
+--! EndIncluded control/count_skipped.sql
 --! Included control/clear_queue.sql
 create or replace function :SCHEMA.clear_queue(queue text)
 returns void
@@ -8796,8 +8843,10 @@ declare
   v_created bigint := operation.created_at_ms;
   v_found :SCHEMA.found_jobs;
   v_keys bigint[];
+  v_result :SCHEMA.move_result;
   v_key bigint;
-  v_done bigint := 0;
+  v_error text;
+  v_done bigint;
 begin
   v_found := :SCHEMA.find_jobs(operation.selector, v_states, operation.before_key, batch,
     greatest(5000, batch));
@@ -8812,23 +8861,20 @@ begin
     select from :SCHEMA.job j
     where j.key = any (v_found.keys) and j.key <> all (v_keys) and j.state::text = any (v_states)
       and (operation.action <> 'retry' or j.finalized_at_ms <= v_created));
-  begin
-    v_done := :SCHEMA.apply_operation(operation.action, v_keys);
-  exception when others then
-    v_done := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
-      exception when unique_violation then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object('duplicate', 1)));
-      when others then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
-        perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_result := :SCHEMA.move_each(operation.action, array(select k from unnest(v_keys) k order by k desc),
+    :SCHEMA.now_ms() + 5000, batch);
+  for v_key, v_error in select * from unnest(v_result.failed, v_result.errors) loop
+    -- Whoever holds what a job waits for lets go some time: once more in the next pass.
+    operation.left_over := operation.left_over or v_error ~ '^(55P03|40001|40P01) ';
+    operation.pass_skipped := :SCHEMA.count_skipped(operation.pass_skipped, v_error);
+    if v_error !~ '^23505 ' then
+      perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, v_error);
+    end if;
+  end loop;
+  v_done := v_result.done;
+  if v_result.left_over <> '{}' then
+    v_found.before_key := v_result.left_over[1] + 1;
+  end if;
   operation.affected := operation.affected + v_done;
   operation.pass_affected := operation.pass_affected + v_done;
   operation.before_key := v_found.before_key;
@@ -9089,6 +9135,7 @@ as $$
 declare
   v_operation :SCHEMA.operation;
   v_done bigint := 0;
+  v_passes boolean;
 begin
   perform :SCHEMA.check_max_rows(batch, 10000);
   for v_operation in
@@ -9101,11 +9148,12 @@ begin
     begin
       v_done := v_done + :SCHEMA.step_operation(v_operation, batch);
     exception when others then
-      -- What another transaction caused passes; the rest is for a person.
+      -- What the server or another transaction caused passes; the rest is for a person.
+      v_passes := sqlstate ~ '^(55P03|25006|40|53|57|58)';
       update :SCHEMA.operation o
-      set status = case when sqlstate in ('55P03', '40001', '40P01') then 'running' else 'failed' end,
+      set status = case when v_passes then 'running' else 'failed' end,
         error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048), updated_at_ms = :SCHEMA.now_ms(),
-        finished_at_ms = case when sqlstate in ('55P03', '40001', '40P01') then null else :SCHEMA.now_ms() end
+        finished_at_ms = case when not v_passes then :SCHEMA.now_ms() end
       where o.operation_id = v_operation.operation_id;
     end;
   end loop;
