@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6f73c46deb5e40d2786fcd54389d3e2781e2cd5d
+--! Hash: sha1:6e16f69a6eded76d521f8cd162d5a03fe0d057cf
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -9640,7 +9640,8 @@ begin
              limit v_share) l
            cross join lateral (
              select j.kind from :SCHEMA.job j
-             where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+             where j.queue = l.queue and j.partition_key = l.partition_key
+               and j.sticky_worker = l.sticky_worker
                and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
                and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
              order by j.scheduled_at_ms, j.key
