@@ -77,7 +77,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     if (this.#registry.handled.length === 0)
       throw new TypeError("a worker needs at least one task with a handler");
     this.#logger = guarded(withFields(this.#settings.logger, { worker: this.workerId }));
-    this.client = new Client(store, { tasks: options.tasks as object, logger: this.#logger }) as Client;
+    this.client = new Client(store, { tasks: options.tasks, logger: this.#logger }) as Client;
     this.#events = new WorkerEmitter((error) =>
       this.#logger.error("a listener failed", { error: describeError(error) }),
     );

@@ -95,7 +95,8 @@ events("listeners break nothing, are told in order, and can leave", async () => 
     heard.push("first");
     throw new Error("thrown");
   });
-  client.on("enqueue:after", async () => Promise.reject(new Error("rejected")));
+  const rejects: () => void = () => Promise.reject(new Error("rejected"));
+  client.on("enqueue:after", rejects);
   client.on("enqueue:after", listener);
   assert.is((await client.enqueue("fine")).disposition, "inserted");
   client.off("enqueue:after", listener);
