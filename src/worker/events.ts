@@ -1,4 +1,4 @@
-import { EventEmitter } from "node:events";
+import { SafeEmitter } from "../events.js";
 import type { Outcome } from "./outcome.js";
 
 /** The job that an event is about. */
@@ -63,23 +63,4 @@ export interface WorkerEvents {
 
 export type StopReason = "stop" | "terminate" | "restart" | "memory";
 
-/** An emitter whose listeners can't break the worker: what they throw is reported. */
-export class WorkerEmitter extends EventEmitter<WorkerEvents> {
-  readonly #failed: (error: unknown) => void;
-
-  constructor(failed: (error: unknown) => void) {
-    super();
-    this.#failed = failed;
-  }
-
-  tell<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name][0]): void {
-    for (const listener of this.rawListeners(name)) {
-      try {
-        const answer = Reflect.apply(listener, this, [event]) as unknown;
-        if (answer instanceof Promise) answer.catch(this.#failed);
-      } catch (error) {
-        this.#failed(error);
-      }
-    }
-  }
-}
+export class WorkerEmitter extends SafeEmitter<WorkerEvents> {}

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { Client } from "../client/client.js";
 import { milliseconds, type Duration } from "../duration.js";
 import { TaskRegistry } from "../tasks/registry.js";
 import type { TaskMap } from "../tasks/task.js";
@@ -18,7 +19,7 @@ import { narrate } from "./narrate.js";
 import { settings, transactionBudget, type Settings, type WorkerOptions } from "./options.js";
 import { LeaseLostError, WorkerStoppingError, type Outcome } from "./outcome.js";
 import type { Claim, PgStore } from "../store/index.js";
-import { Runner } from "./runner.js";
+import { Runner, type WorkerMiddleware } from "./runner.js";
 import { Semaphore } from "./semaphore.js";
 import { Suspects } from "./suspects.js";
 import { firstOf, monotonicMs, Notice, pause, Ticker } from "./timing.js";
@@ -54,6 +55,8 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   readonly #store: PgStore;
   readonly #settings: Settings;
   readonly #registry: TaskRegistry;
+  /** What handlers get as `job.client` is made of it: listen to it, or wrap it. It knows the worker's tasks. */
+  readonly client: Client;
   readonly #logger: Logger;
   readonly #events: WorkerEmitter;
   readonly #incarnation = randomBytes(8).toString("hex");
@@ -74,6 +77,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     if (this.#registry.handled.length === 0)
       throw new TypeError("a worker needs at least one task with a handler");
     this.#logger = guarded(withFields(this.#settings.logger, { worker: this.workerId }));
+    this.client = new Client(store, { tasks: options.tasks, logger: this.#logger }) as Client;
     this.#events = new WorkerEmitter((error) =>
       this.#logger.error("a listener failed", { error: describeError(error) }),
     );
@@ -98,12 +102,18 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   }
 
   on<Name extends keyof WorkerEvents>(name: Name, listener: (...event: WorkerEvents[Name]) => void): this {
-    this.#events.on(name, listener as never);
+    this.#events.on(name, listener);
     return this;
   }
 
   off<Name extends keyof WorkerEvents>(name: Name, listener: (...event: WorkerEvents[Name]) => void): this {
-    this.#events.off(name, listener as never);
+    this.#events.off(name, listener);
+    return this;
+  }
+
+  /** Puts a middleware around all that are there, for handlers that are called from now on. */
+  wrap(middleware: WorkerMiddleware): this {
+    this.#settings.middleware.unshift(middleware);
     return this;
   }
 
@@ -204,6 +214,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     });
     const services: ContextServices = {
       store,
+      client: this.client,
       logger: this.#logger,
       transactions,
       lose: (attempt) => {

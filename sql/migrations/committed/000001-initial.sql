@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c331605c6551fb1fee01ad3ff6a4be1c50bb12a1
+--! Hash: sha1:db444771fd188922b2dac323048b4919e11c2303
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -9702,7 +9702,8 @@ begin
              limit v_share) l
            cross join lateral (
              select j.kind from :SCHEMA.job j
-             where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+             where j.queue = l.queue and j.partition_key = l.partition_key
+               and j.sticky_worker = l.sticky_worker
                and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
                and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
              order by j.scheduled_at_ms, j.key
