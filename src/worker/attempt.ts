@@ -12,7 +12,11 @@ const maxLogLength = 2048;
 export class Attempt {
   readonly claim: Claim;
   readonly job: JobRef;
-  readonly startedAt = monotonicMs();
+  /** When the handler was called, or the job claimed, by the monotonic clock. */
+  startedAt = monotonicMs();
+  /** From when the job could have run until it was claimed, by the store's clock. */
+  readonly #waitedMs: number;
+  readonly #receivedAt: number;
   /** Tells the handler to stop; the reason says why. */
   readonly abort = new AbortController();
   /** When the lease ends at the latest, by the monotonic clock; rises with each renewal. */
@@ -34,10 +38,18 @@ export class Attempt {
   constructor(claim: Claim, received: Received) {
     this.claim = claim;
     this.leaseEndsAt = received.leaseEndsAt;
+    this.#waitedMs = Math.max(0, received.storeNowMs - claim.scheduledAtMs);
+    this.#receivedAt = received.at;
     this.deadlineAt =
       claim.deadlineMs === null ? Infinity : received.at + claim.deadlineMs - received.storeNowMs;
-    const { id, kind, queue, partitionKey, attempt, crashAttempt } = claim;
-    this.job = { id, kind, queue, partitionKey, attempt, crashAttempt };
+    const { id, kind, queue, partitionKey, attempt, crashAttempt, fence } = claim;
+    this.job = { id, kind, queue, partitionKey, attempt, crashAttempt, fence };
+  }
+
+  /** The handler is about to be called; answers how long the job has waited, in line here included. */
+  begin(): number {
+    this.startedAt = monotonicMs();
+    return this.#waitedMs + (this.startedAt - this.#receivedAt);
   }
 
   get logs(): readonly string[] {

@@ -1,13 +1,20 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Client } from "../client/client.js";
+import { traceHeaders } from "../client/headers.js";
 import { milliseconds, type Duration } from "../duration.js";
 import type { Attempt } from "./attempt.js";
 import type { ContextServices } from "./context-services.js";
 import { cutBytes, storable } from "./describe-error.js";
-import type { LogFields, Logger } from "./logger.js";
+import { jobFields } from "./events.js";
+import { withFields, type LogFields, type Logger } from "./logger.js";
 import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
 import { StoreError, type PgTx } from "../store/index.js";
 import { jsonCodec } from "../tasks/codec.js";
 import { Steps } from "./steps.js";
 import { monotonicMs } from "./timing.js";
+
+/** The transaction of the `once` or `stepOnce` from within which code is called. */
+const surrounding = new AsyncLocalStorage<PgTx>();
 
 /** What a handler knows about its job, and may do with it. Every write is refused once the lease is lost. */
 export class JobContext {
@@ -37,6 +44,7 @@ export class JobContext {
   readonly #attempt: Attempt;
   readonly #services: ContextServices;
   readonly #steps: Steps;
+  #client: Client | undefined;
 
   /** @throws CheckpointStaleError where what an earlier attempt has left can't be gone on from. */
   constructor(attempt: Attempt, payload: unknown, services: ContextServices) {
@@ -62,6 +70,17 @@ export class JobContext {
       this.#held(() => services.store.checkpoint(claim, checkpoint)),
     );
     this.log = historyLogger(attempt, services.logger);
+  }
+
+  /**
+   * Enqueues jobs that belong to this one: they inherit its trace, and within `once` and `stepOnce` they are enqueued in
+   * that transaction, so they are there exactly when the effect is.
+   */
+  get client(): Client {
+    return (this.#client ??= this.#services.client.with({
+      headers: traceHeaders(this.headers),
+      tx: () => surrounding.getStore(),
+    }));
   }
 
   /**
@@ -247,7 +266,7 @@ export class JobContext {
               await transaction.rollback();
               return false;
             }
-            await work(transaction);
+            await surrounding.run(transaction, () => work(transaction));
             await conclude(transaction);
             return true;
           } catch (error) {
@@ -261,12 +280,12 @@ export class JobContext {
 }
 
 function historyLogger(attempt: Attempt, logger: Logger): Logger {
-  const { job } = attempt;
+  const bound = withFields(logger, jobFields(attempt.job));
   const at =
     (level: "debug" | "info" | "warn" | "error") =>
     (message: string, fields?: LogFields): void => {
       attempt.log(`${level}: ${message}${fields ? ` ${safeJson(fields)}` : ""}`);
-      logger[level](message, { jobId: job.id, kind: job.kind, attempt: job.attempt, ...fields });
+      bound[level](message, fields);
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

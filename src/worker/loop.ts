@@ -19,6 +19,13 @@ export interface LoopOptions {
   readonly slotFreed: Notice;
   /** Told once, when the first admission has been answered. */
   readonly ready: () => void;
+  /** Told of each admission that was answered. */
+  readonly admitted: (admission: {
+    readonly capacity: number;
+    readonly claimed: number;
+    readonly refused: Readonly<Record<string, number>>;
+    readonly durationMs: number;
+  }) => void;
   readonly accept: (claims: readonly Claim[], received: Received) => void;
   readonly availability: Availability;
   readonly leaseMs: number;
@@ -159,6 +166,12 @@ export class ClaimLoop {
       this.#options.ready();
     }
     availability.succeeded();
+    this.#options.admitted({
+      capacity,
+      claimed: admission.length,
+      refused: admission.refused,
+      durationMs: monotonicMs() - sentAt,
+    });
     if (admission.length > 0) {
       this.#fruitless = 0;
       accept(admission, {

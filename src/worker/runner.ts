@@ -73,6 +73,8 @@ export class Runner {
     const { signal } = attempt.abort;
     if (attempt.deadlineAt <= monotonicMs()) attempt.abort.abort(new DeadlineError());
     if (signal.aborted) return this.#forced(signal.reason, "");
+    const waitedMs = attempt.begin();
+    events.tell("job:started", { job: attempt.job, headers: attempt.claim.headers ?? {}, waitedMs });
     const timers = this.#limits(attempt, task);
     const called = this.#call(attempt, task);
     let outcome: Outcome | undefined;
