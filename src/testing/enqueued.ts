@@ -74,7 +74,11 @@ export async function assertEnqueued(
   throw new AssertionError({
     message: [
       `no job matches ${showMatch(match)}`,
-      others.length === 0 ? `no job at all ${what}` : `${others.length} others:`,
+      others.length === 0
+        ? `no job at all ${what}`
+        : others.length === 1
+          ? "1 other:"
+          : `${others.length} others:`,
       ...lines,
       ...rest,
     ].join("\n"),
@@ -176,5 +180,6 @@ const summary = ({ id, kind, queue, state, payload }: EnqueuedJob): object => ({
 
 function showMatch(match: AnyMatch): string {
   const given = Object.entries(match).filter(([, value]) => value !== undefined);
-  return `{ ${given.map(([key, value]) => `${key}: ${typeof value === "function" ? "…" : show(value)}`).join(", ")} }`;
+  const parts = given.map(([key, value]) => `${key}: ${typeof value === "function" ? "…" : show(value)}`);
+  return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
 }
