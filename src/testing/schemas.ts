@@ -41,8 +41,9 @@ export async function holdSchema(where: Where): Promise<HeldSchema> {
         try {
           await empty(client, name);
         } catch (error) {
-          // What can't be emptied because a test has left a transaction open is emptied by whoever takes it next.
-          if ((error as { code?: string }).code !== "55P03") throw error;
+          // Where a test has left a transaction open, the next who takes the schema empties it; one that a test has broken
+          // is made anew.
+          if (!isLockTimeout(error)) await unmark(client, name).catch(() => undefined);
         } finally {
           await client.end();
         }
@@ -95,7 +96,7 @@ async function take(client: ClientBase, where: Where, version: string): Promise<
     } catch (error) {
       await unlock(client, name);
       // Somebody who does not hold it reads or writes in it: a worker that was left running, say.
-      if ((error as { code?: string }).code === "55P03") continue;
+      if (isLockTimeout(error)) continue;
       throw error;
     }
     if (before.some((other) => !other.startsWith(`${prefix}${version}_`))) {
@@ -181,6 +182,12 @@ async function stateOf(client: ClientBase, name: string): Promise<State> {
   );
   return rows[0]?.state ?? "missing";
 }
+
+async function unmark(client: ClientBase, name: string): Promise<void> {
+  await client.query(`comment on schema ${pg.escapeIdentifier(name)} is null`);
+}
+
+const isLockTimeout = (error: unknown): boolean => (error as { code?: string }).code === "55P03";
 
 /** Tables that a new install has rows in, which are the same in each. */
 async function constantTables(client: ClientBase, name: string): Promise<readonly string[]> {
