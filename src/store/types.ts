@@ -117,6 +117,8 @@ export interface AdmitAnswer extends Array<Claim> {
   readonly refused: Readonly<Record<string, number>>;
   /** When the next waiting job of these queues falls due; null where none waits for a time. */
   readonly nextDueMs: number | null;
+  /** The store's clock when it answered. */
+  readonly storeNowMs: number;
 }
 
 export type AckOutcome =

@@ -1,12 +1,19 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Client } from "../client/client.js";
+import { traceHeaders } from "../client/headers.js";
 import { milliseconds, type Duration } from "../duration.js";
 import type { Attempt } from "./attempt.js";
 import type { ContextServices } from "./context-services.js";
 import { storable } from "./describe-error.js";
-import type { LogFields, Logger } from "./logger.js";
+import { jobFields } from "./events.js";
+import { withFields, type LogFields, type Logger } from "./logger.js";
 import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
 import { StoreError, type PgTx } from "../store/index.js";
 import { Steps } from "./steps.js";
 import { monotonicMs } from "./timing.js";
+
+/** The transaction of the `once` or `stepOnce` from within which code is called. */
+const surrounding = new AsyncLocalStorage<PgTx>();
 
 /** What a handler knows about its job, and may do with it. Every write is refused once the lease is lost. */
 export class JobContext {
@@ -35,6 +42,7 @@ export class JobContext {
   readonly #services: ContextServices;
   readonly #steps: Steps;
   #cursor: Buffer | null;
+  #client: Client | undefined;
 
   constructor(attempt: Attempt, services: ContextServices) {
     const { claim } = attempt;
@@ -59,6 +67,17 @@ export class JobContext {
       this.#held(() => services.store.checkpoint(attempt.claim, { ...checkpoint, cursor: this.#cursor })),
     );
     this.log = historyLogger(attempt, services.logger);
+  }
+
+  /**
+   * Enqueues jobs that belong to this one: they inherit its trace, and within `once` and `stepOnce` they are enqueued in
+   * that transaction, so they are there exactly when the effect is.
+   */
+  get client(): Client {
+    return (this.#client ??= this.#services.client.with({
+      headers: traceHeaders(this.headers),
+      tx: () => surrounding.getStore(),
+    }));
   }
 
   /**
@@ -238,7 +257,7 @@ export class JobContext {
             await transaction.rollback();
             return false;
           }
-          await work(transaction);
+          await surrounding.run(transaction, () => work(transaction));
           const concluded = await conclude(transaction);
           await transaction.commit();
           concluded();
@@ -253,12 +272,12 @@ export class JobContext {
 }
 
 function historyLogger(attempt: Attempt, logger: Logger): Logger {
-  const { job } = attempt;
+  const bound = withFields(logger, jobFields(attempt.job));
   const at =
     (level: "debug" | "info" | "warn" | "error") =>
     (message: string, fields?: LogFields): void => {
       attempt.log(`${level}: ${message}${fields ? ` ${safeJson(fields)}` : ""}`);
-      logger[level](message, { jobId: job.id, kind: job.kind, attempt: job.attempt, ...fields });
+      bound[level](message, fields);
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

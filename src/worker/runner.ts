@@ -25,7 +25,6 @@ export interface RunnerOptions {
   readonly services: ContextServices;
   readonly middleware: readonly WorkerMiddleware[];
   readonly events: WorkerEmitter;
-  readonly leaseMs: number;
   /** How long a handler that was told to stop may still hold its slot. */
   readonly stuckGraceMs: number;
   /** How long a job of an unknown kind waits for a worker that knows it. */
@@ -84,7 +83,10 @@ export class Runner {
   async #within(attempt: Attempt, task: KnownTask): Promise<Outcome> {
     const { stuckGraceMs, events } = this.#options;
     const { signal } = attempt.abort;
+    if (attempt.deadlineAt <= monotonicMs()) attempt.abort.abort(new DeadlineError());
     if (signal.aborted) return this.#forced(signal.reason, "");
+    const waitedMs = attempt.begin();
+    events.tell("job:started", { job: attempt.job, headers: attempt.claim.headers ?? {}, waitedMs });
     const timers = this.#limits(attempt, task);
     const called = this.#call(attempt, task);
     let outcome: Outcome | undefined;
@@ -118,11 +120,7 @@ export class Runner {
     const timeoutMs =
       claim.timeoutMs ?? (task.timeout === undefined ? undefined : milliseconds(task.timeout, "timeout"));
     if (timeoutMs !== undefined) after(timeoutMs, () => new AttemptTimeoutError(timeoutMs));
-    if (claim.deadlineMs !== null) {
-      // The claim tells the store's time; this machine's clock is not asked.
-      const claimedAtMs = claim.expiresAtMs - this.#options.leaseMs;
-      after(claim.deadlineMs - claimedAtMs, () => new DeadlineError());
-    }
+    if (attempt.deadlineAt < Infinity) after(attempt.deadlineAt - monotonicMs(), () => new DeadlineError());
     return timers;
   }
 

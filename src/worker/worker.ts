@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { Client } from "../client/client.js";
 import { milliseconds, type Duration } from "../duration.js";
 import { TaskRegistry } from "../tasks/registry.js";
 import type { TaskMap } from "../tasks/task.js";
@@ -9,15 +10,16 @@ import { Availability } from "./availability.js";
 import type { ContextServices } from "./context-services.js";
 import { describeError } from "./describe-error.js";
 import { Duties } from "./duties.js";
-import { WorkerEmitter, type StopReason, type WorkerEvents } from "./events.js";
+import { jobFields, WorkerEmitter, type StopReason, type WorkerEvents } from "./events.js";
 import { Heartbeat, type Command } from "./heartbeat.js";
 import { HeldLeases } from "./held.js";
-import { guarded, type Logger } from "./logger.js";
-import { ClaimLoop } from "./loop.js";
+import { guarded, withFields, type Logger } from "./logger.js";
+import { ClaimLoop, type Received } from "./loop.js";
+import { narrate } from "./narrate.js";
 import { settings, transactionBudget, type Settings, type WorkerOptions } from "./options.js";
 import { LeaseLostError, WorkerStoppingError, type Outcome } from "./outcome.js";
 import type { Claim, PgStore } from "../store/index.js";
-import { Runner } from "./runner.js";
+import { Runner, type WorkerMiddleware } from "./runner.js";
 import { Semaphore } from "./semaphore.js";
 import { Suspects } from "./suspects.js";
 import { firstOf, monotonicMs, Notice, pause, Ticker } from "./timing.js";
@@ -53,6 +55,8 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   readonly #store: PgStore;
   readonly #settings: Settings;
   readonly #registry: TaskRegistry;
+  /** What handlers get as `job.client` is made of it: listen to it, or wrap it. It knows the worker's tasks. */
+  readonly client: Client;
   readonly #logger: Logger;
   readonly #events: WorkerEmitter;
   readonly #incarnation = randomBytes(8).toString("hex");
@@ -72,19 +76,20 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     this.#registry = new TaskRegistry(options.tasks);
     if (this.#registry.handled.length === 0)
       throw new TypeError("a worker needs at least one task with a handler");
-    this.#logger = guarded(this.#settings.logger);
+    this.#logger = guarded(withFields(this.#settings.logger, { worker: this.workerId }));
+    this.client = new Client(store, { tasks: options.tasks, logger: this.#logger }) as Client;
     this.#events = new WorkerEmitter((error) =>
       this.#logger.error("a listener failed", { error: describeError(error) }),
     );
     this.#availability = new Availability(
       (available, error) => {
-        if (available) this.#logger.info("the store can be reached again");
-        else this.#logger.warn("the store can't be reached", { error: describeError(error) });
         this.#events.tell("store:available", { available, ...(error !== undefined && { error }) });
         this.#slotFreed.notify();
       },
       (error) => this.#logger.error("the store has failed", { error: describeError(error) }),
     );
+    narrate(this.#events, this.#logger);
+    this.#countUnknownKinds();
   }
 
   get workerId(): string {
@@ -97,12 +102,18 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   }
 
   on<Name extends keyof WorkerEvents>(name: Name, listener: (...event: WorkerEvents[Name]) => void): this {
-    this.#events.on(name, listener as never);
+    this.#events.on(name, listener);
     return this;
   }
 
   off<Name extends keyof WorkerEvents>(name: Name, listener: (...event: WorkerEvents[Name]) => void): this {
-    this.#events.off(name, listener as never);
+    this.#events.off(name, listener);
+    return this;
+  }
+
+  /** Puts a middleware around all that are there, for handlers that are called from now on. */
+  wrap(middleware: WorkerMiddleware): this {
+    this.#settings.middleware.unshift(middleware);
     return this;
   }
 
@@ -136,7 +147,6 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     // The loop has begun before there was anything to ask for free slots.
     this.#slotFreed.notify();
     this.#events.tell("worker:started", { workerId: this.workerId });
-    this.#warnOfUnknownKinds();
     return Promise.resolve();
   }
 
@@ -204,6 +214,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     });
     const services: ContextServices = {
       store,
+      client: this.client,
       logger: this.#logger,
       transactions,
       lose: (attempt) => {
@@ -216,7 +227,6 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       services,
       middleware,
       events: this.#events,
-      leaseMs,
       stuckGraceMs,
       unknownKindMs,
     });
@@ -239,8 +249,12 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
           : undefined,
       freeSlots: () => this.#freeSlots(),
       slotFreed: this.#slotFreed,
-      ready: () => this.#events.tell("worker:ready", { workerId }),
-      accept: (claims, leaseEndsAt) => this.#accept(claims, leaseEndsAt),
+      ready: () => {
+        this.#events.tell("worker:ready", { workerId });
+        void this.#findUnhandledKinds();
+      },
+      admitted: (admission) => this.#events.tell("worker:admission", { workerId, ...admission }),
+      accept: (claims, received) => this.#accept(claims, received),
       availability,
       leaseMs,
       poll,
@@ -269,10 +283,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
       run: async (duty) => (await store.runDuties(this.workerId, { duties: [duty] }))[0],
       release: (duty) => store.releaseDuty(duty, this.workerId),
       availability: this.#availability,
-      failed: (duty, error) => {
-        this.#logger.warn("a duty failed and will be tried again", { duty, error });
-        this.#events.tell("duty:failed", { duty, error });
-      },
+      failed: (duty, error) => this.#events.tell("duty:failed", { duty, error }),
     });
   }
 
@@ -284,10 +295,10 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     return Math.min(concurrency - this.#running.size, 2 * concurrency - this.#running.size - acks.size);
   }
 
-  #accept(claims: readonly Claim[], leaseEndsAt: number): void {
+  #accept(claims: readonly Claim[], received: Received): void {
     const rooms = this.#rooms;
     if (!rooms) return;
-    const attempts = claims.map((claim) => new Attempt(claim, leaseEndsAt));
+    const attempts = claims.map((claim) => new Attempt(claim, received));
     for (const attempt of attempts) {
       rooms.held.add(attempt);
       if (this.#state !== "running") this.#handBack(rooms, attempt);
@@ -301,10 +312,6 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     this.#running.add(attempt);
     await ready;
     if (!attempt.over) {
-      const { claim } = attempt;
-      const claimedAtMs = claim.expiresAtMs - this.#settings.leaseMs;
-      const waitedMs = Math.max(0, claimedAtMs - claim.scheduledAtMs);
-      this.#events.tell("job:started", { job: attempt.job, waitedMs });
       const outcome = await runner.run(attempt);
       if (attempt.completed) {
         held.remove(attempt);
@@ -332,10 +339,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     const about = { job: attempt.job, state, ...(error !== undefined && { error }) };
     const durationMs = monotonicMs() - attempt.startedAt;
     this.#events.tell("job:settled", { ...about, outcome: outcome.type, durationMs });
-    if (state === "archived" || state === "undecodable") {
-      this.#logger.warn("a job will not run again", { ...attempt.job, state, error });
-      this.#events.tell("job:dead", about);
-    }
+    if (state === "archived" || state === "undecodable") this.#events.tell("job:dead", about);
     this.#slotFreed.notify();
   }
 
@@ -344,12 +348,12 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     attempt.over = true;
     attempt.abort.abort(new LeaseLostError(attempt.claim.id));
     // After a lost answer the first try may well have been heard, so nothing is known to have gone wrong.
-    if (!uncertain) this.#lost(attempt);
+    if (uncertain) this.#events.tell("job:uncertain", { job: attempt.job });
+    else this.#lost(attempt);
     this.#slotFreed.notify();
   }
 
   #lost(attempt: Attempt): void {
-    this.#logger.warn("a lease is lost; what the handler still does does not count", { ...attempt.job });
     this.#events.tell("job:lost", { job: attempt.job });
   }
 
@@ -357,11 +361,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     this.#rooms?.held.remove(attempt);
     attempt.over = true;
     attempt.abort.abort(new LeaseLostError(attempt.claim.id));
-    this.#logger.warn("an end could not be told before the lease ran out", {
-      ...attempt.job,
-      error: describeError(error),
-    });
-    this.#events.tell("job:lost", { job: attempt.job });
+    this.#events.tell("job:lost", { job: attempt.job, error: describeError(error) });
     this.#slotFreed.notify();
   }
 
@@ -384,7 +384,6 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   }
 
   #obey(command: Command): void {
-    this.#logger.info("a command came", { command });
     this.#events.tell("worker:command", { workerId: this.workerId, command });
     if (command === "quiet") this.quiet();
     else if (command === "resume") this.resume();
@@ -434,17 +433,27 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     while (this.#running.size > 0) await this.#slotFreed.next();
   }
 
-  /** Jobs that this worker would only put off. Their number is bounded, and the store may not be there yet. */
-  #warnOfUnknownKinds(): void {
+  /** Their number is bounded: kinds may be made up by anybody. */
+  #countUnknownKinds(): void {
     this.#events.on("job:unknown", ({ job }) => {
       const count = this.#unknownKinds.get(job.kind) ?? 0;
-      if (count === 0) this.#logger.warn("a job of an unknown kind is put off for other workers", { ...job });
-      if (count > 0 || this.#unknownKinds.size < 1000) this.#unknownKinds.set(job.kind, count + 1);
+      if (count === 0 && this.#unknownKinds.size >= 1000) return;
+      if (count === 0)
+        this.#logger.warn("a job of an unknown kind is put off for other workers", jobFields(job));
+      this.#unknownKinds.set(job.kind, count + 1);
     });
-    const kinds: string[] = [];
-    const unknown = kinds.filter((kind) => !this.#registry.find(kind));
-    if (unknown.length > 0)
-      this.#logger.warn("there are jobs that no task of this worker handles", { kinds: unknown });
+  }
+
+  /** Once, beside the work: nobody waits for it, and where it fails nothing is missed. */
+  async #findUnhandledKinds(): Promise<void> {
+    try {
+      const handled = new Set(this.#registry.handled);
+      const waiting = await this.#store.distinctKinds(1000, this.#settings.queues);
+      const kinds = waiting.filter((kind) => !handled.has(kind)).slice(0, 100);
+      if (kinds.length > 0) this.#events.tell("worker:unhandled", { workerId: this.workerId, kinds });
+    } catch (error) {
+      this.#logger.debug("the kinds that wait could not be read", { error: describeError(error) });
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:cd7c717cb2a24b009ee26411e6e892e8aff9fd41
+--! Hash: sha1:a926895a03e17ddd7472e21b206f619fbc55caae
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -274,7 +274,8 @@ create type :SCHEMA.claim as (
   enqueued_at_ms bigint,
   scheduled_at_ms bigint,
   refused jsonb,
-  next_due_ms bigint
+  next_due_ms bigint,
+  store_now_ms bigint
 );
 comment on type :SCHEMA.claim is 'A job handed to a worker, with its lease and fence.';
 
@@ -604,6 +605,7 @@ create type :SCHEMA.backend_claim as (
   scheduled_at_ms bigint,
   refused jsonb,
   next_due_ms bigint,
+  store_now_ms bigint,
   run_id text,
   actor_json text,
   signature_hash text
@@ -687,9 +689,12 @@ create table :SCHEMA.duty (
   ran_at_ms bigint,
   failures integer not null default 0,
   retry_at_ms bigint not null default 0,
+  shrink integer not null default 0,
+  shrunk_at_ms bigint not null default 0,
   last_error text
 );
 comment on table :SCHEMA.duty is 'Leases of the sweeps: who runs which, and how the last run went.';
+comment on column :SCHEMA.duty.shrink is 'The duty takes max_rows / 2^shrink rows at a time, since more had failed.';
 
 create table :SCHEMA.sweep_error (
   sweep text not null,
@@ -699,6 +704,9 @@ create table :SCHEMA.sweep_error (
   error text not null,
   primary key (sweep, subject)
 );
+create type :SCHEMA.move_result as (done bigint, failed bigint[], errors text[], left_over bigint[]);
+comment on type :SCHEMA.move_result is
+  'How many jobs were moved, which could not be, and why, and which nobody has tried.';
 comment on table :SCHEMA.sweep_error is 'Rows that a sweep could not move, with the reason; a success removes the row.';
 
 create table :SCHEMA.worker (
@@ -2763,13 +2771,14 @@ begin
       coalesce((
         select jsonb_object_agg(r.reason, r.n)
         from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
-      least(v_next_ms, v_pass.ready_ms);
+      least(v_next_ms, v_pass.ready_ms), :SCHEMA.now_ms();
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  'or a rate class that held jobs back has a token again (null: nothing waits for a time).';
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time), '
+  'by the clock that store_now_ms tells.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -3003,7 +3012,7 @@ begin
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
       j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
-      null::bigint;
+      null::bigint, null::bigint;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
@@ -6181,20 +6190,6 @@ comment on function :SCHEMA.claim_duty is
   'waits. Errors: HR007.';
 revoke all on function :SCHEMA.claim_duty from public;
 --! EndIncluded sweep/claim_duty.sql
---! Included sweep/clear_sweep_error.sql
-create or replace function :SCHEMA.clear_sweep_error(sweep text, subject text)
-returns void
-language sql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-  delete from :SCHEMA.sweep_error e
-  where e.sweep = clear_sweep_error.sweep and e.subject = clear_sweep_error.subject;
-$$;
-comment on function :SCHEMA.clear_sweep_error is 'Forgets a row that a sweep has moved after all.';
-revoke all on function :SCHEMA.clear_sweep_error from public;
---! EndIncluded sweep/clear_sweep_error.sql
 --! Included sweep/clear_sweep_errors.sql
 create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
 returns void
@@ -6204,7 +6199,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   delete from :SCHEMA.sweep_error e
-  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
+  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k)
+    and exists (select from :SCHEMA.sweep_error o where o.sweep = clear_sweep_errors.sweep);
 $$;
 comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
 revoke all on function :SCHEMA.clear_sweep_errors from public;
@@ -6269,8 +6265,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -6279,22 +6273,7 @@ begin
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
-  begin
-    v_gone := :SCHEMA.evict_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('evict_retained', v_keys);
-    return v_gone;
-  exception when others then
-    v_gone := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('evict_retained', v_keys);
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
@@ -6522,13 +6501,140 @@ as $$
     select e.subject::bigint
     from :SCHEMA.sweep_error e
     where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$'
-      and e.at_ms > :SCHEMA.now_ms() - 60000);
+      and e.at_ms > :SCHEMA.now_ms() - (60000 << least(e.times - 1, 4)::integer));
 $$;
 comment on function :SCHEMA.shelved_keys is
-  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not '
-  'be moved one by one at each run, and tries them again when the minute is over.';
+  'Jobs that a sweep could not move a short while ago. It passes over them, so that the others do not suffer '
+  'from them at each run, and tries them again after a minute, then two, four, eight, and every sixteen.';
 revoke all on function :SCHEMA.shelved_keys from public;
 --! EndIncluded sweep/shelved_keys.sql
+--! Included sweep/move_jobs.sql
+create or replace function :SCHEMA.move_jobs(move text, keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_moved bigint := 0;
+  v_lanes :SCHEMA.lane_entry[];
+begin
+  case move_jobs.move
+    when 'reclaim_expired' then
+      return (select count(*) from :SCHEMA.lose_leases(keys));
+    when 'promote_due' then
+      return :SCHEMA.promote_jobs(keys);
+    when 'expire_deadlines' then
+      return :SCHEMA.expire_jobs(keys);
+    when 'quarantine_sweep' then
+      return :SCHEMA.quarantine_jobs(keys);
+    when 'evict_retained' then
+      return :SCHEMA.evict_jobs(keys);
+    when 'retry' then
+      return :SCHEMA.retry_jobs(keys);
+    when 'cancel' then
+      return :SCHEMA.cancel_jobs(keys);
+    when 'delete' then
+      return :SCHEMA.remove_jobs(keys);
+    when 'delete_queue' then
+      perform :SCHEMA.cancel_jobs(array(
+        select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
+      return :SCHEMA.remove_jobs(keys);
+    when 'promote' then
+      with moved as (
+        update :SCHEMA.job j
+        set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
+        where j.key = any (keys) and j.state = 'pending'
+        returning j.*
+      )
+      select count(*), :SCHEMA.lanes_for(array_agg(cast(m as :SCHEMA.job))) into v_moved, v_lanes
+        from moved m;
+      perform :SCHEMA.open_lanes(v_lanes);
+      return v_moved;
+  end case;
+end;
+$$;
+comment on function :SCHEMA.move_jobs is
+  'Does to jobs, which the caller has found and locked, what a sweep or a bulk operation is for. Returns how '
+  'many were moved.';
+revoke all on function :SCHEMA.move_jobs from public;
+--! EndIncluded sweep/move_jobs.sql
+--! Included sweep/move_each.sql
+create or replace function :SCHEMA.move_each(move text, keys bigint[], until_ms bigint, most_failed integer)
+returns :SCHEMA.move_result
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '250ms'
+as $$
+declare
+  v_all :SCHEMA.move_result := row(0, '{}', '{}', '{}');
+  v_part :SCHEMA.move_result;
+  v_count integer := cardinality(keys);
+  v_error text;
+begin
+  if v_count = 0 then
+    return v_all;
+  end if;
+  begin
+    v_all.done := :SCHEMA.move_jobs(move, keys);
+    return v_all;
+  exception when others then
+    v_error := sqlstate || ' ' || sqlerrm;
+  end;
+  if v_count = 1 then
+    v_all.failed := keys;
+    v_all.errors := array[v_error];
+    return v_all;
+  elsif most_failed < 1 or :SCHEMA.now_ms() > until_ms then
+    v_all.left_over := keys;
+    return v_all;
+  end if;
+  -- The rows that fail are found by halves, so the others cost a few statements and not one each.
+  v_all := :SCHEMA.move_each(move, keys[1 : v_count / 2], until_ms, most_failed);
+  if v_all.left_over <> '{}' then
+    v_all.left_over := v_all.left_over || keys[v_count / 2 + 1 : v_count];
+    return v_all;
+  end if;
+  v_part := :SCHEMA.move_each(move, keys[v_count / 2 + 1 : v_count], until_ms,
+    most_failed - cardinality(v_all.failed));
+  return row(v_all.done + v_part.done, v_all.failed || v_part.failed, v_all.errors || v_part.errors,
+    v_part.left_over);
+end;
+$$;
+comment on function :SCHEMA.move_each is
+  'move_jobs for all that can be moved, in order: one bad row holds up no other. Says how many were moved, '
+  'which failed and why, and which, the last ones, it did not come to because the time was over or '
+  'most_failed had failed.';
+revoke all on function :SCHEMA.move_each from public;
+--! EndIncluded sweep/move_each.sql
+--! Included sweep/sweep_jobs.sql
+create or replace function :SCHEMA.sweep_jobs(sweep text, keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_result :SCHEMA.move_result := :SCHEMA.move_each(sweep, keys, :SCHEMA.now_ms() + 5000, 50);
+begin
+  perform :SCHEMA.clear_sweep_errors(sweep, array(
+    select k from unnest(keys) k where k <> all (v_result.failed) and k <> all (v_result.left_over)));
+  perform :SCHEMA.note_sweep_error(sweep, f.key::text, f.error)
+  from unnest(v_result.failed, v_result.errors) f(key, error);
+  return v_result.done;
+end;
+$$;
+comment on function :SCHEMA.sweep_jobs is
+  'Moves jobs, which a sweep has found and locked. Those that can''t be moved are left and named in '
+  'sweep_error; how many were moved is returned.';
+revoke all on function :SCHEMA.sweep_jobs from public;
+--! EndIncluded sweep/sweep_jobs.sql
 --! Included sweep/promote_due.sql
 create or replace function :SCHEMA.promote_due(max_rows integer default 1000)
 returns bigint
@@ -6545,8 +6651,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('promote_due');
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -6555,22 +6659,7 @@ begin
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
-  begin
-    v_moved := :SCHEMA.promote_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('promote_due', v_keys);
-    return v_moved;
-  exception when others then
-    v_moved := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('promote_due', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_moved;
-  end;
+  return :SCHEMA.sweep_jobs('promote_due', v_keys);
 end;
 $$;
 comment on function :SCHEMA.promote_due is
@@ -6635,7 +6724,6 @@ declare
   v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
-  v_key bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
@@ -6654,20 +6742,12 @@ begin
     order by j.key
     limit max_rows
     for update of j skip locked);
-  begin
-    return query select * from :SCHEMA.lose_leases(v_keys);
-    perform :SCHEMA.clear_sweep_errors('reclaim_expired', v_keys);
-  exception when others then
-    -- One bad row must not hold up the others: one by one, and the one that fails is named.
-    foreach v_key in array v_keys loop
-      begin
-        return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  perform :SCHEMA.sweep_jobs('reclaim_expired', v_keys);
+  return query
+    select :SCHEMA.job_id(j.key, j.id), j.crash_attempt, j.state = 'quarantined'
+    from :SCHEMA.job j
+    where j.key = any (v_keys) and j.state <> 'running'
+    order by j.key;
   delete from :SCHEMA.lease l
   where l.lease_no = any (v_leases)
     and not exists (
@@ -6799,8 +6879,8 @@ as $$
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',
-    'make_archive_months',
-    'janitor'];
+    'janitor',
+    'make_archive_months'];
 $$;
 comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
 revoke all on function :SCHEMA.duty_names from public;
@@ -6820,6 +6900,7 @@ declare
   c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
+  v_eased boolean;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   if not coalesce(duties, c_all) <@ c_all then
@@ -6831,7 +6912,7 @@ begin
     continue when v_row.retry_at_ms > :SCHEMA.now_ms();
     did := 0;
     error := null;
-    v_batch := greatest(1, max_rows >> least(v_row.failures, 20));
+    v_batch := greatest(1, max_rows >> v_row.shrink);
     begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
@@ -6845,15 +6926,20 @@ begin
         when 'make_archive_months' then :SCHEMA.make_archive_months()
         when 'janitor' then :SCHEMA.janitor(v_batch)
       end;
+      -- What was too much is not tried again before a minute has passed.
+      v_eased := v_row.shrink > 0 and v_row.shrunk_at_ms <= :SCHEMA.now_ms() - 60000;
       update :SCHEMA.duty d
-      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0
-      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0
+      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0,
+        shrink = d.shrink - v_eased::integer,
+        shrunk_at_ms = case when v_eased then :SCHEMA.now_ms() else d.shrunk_at_ms end
+      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0 or v_eased
         or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
     exception when others or query_canceled then
       -- Noted and tried again later with half the rows; the other duties go on.
       error := sqlerrm;
       update :SCHEMA.duty d
-      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
+      set failures = least(d.failures, 1000) + 1, shrink = least(d.shrink + 1, 16),
+        shrunk_at_ms = :SCHEMA.now_ms(), last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
         2048), retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
       where d.name = duty;
     end;
@@ -6881,30 +6967,18 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('expire_deadlines');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
     where j.stage < 2 and j.deadline_ms <= v_now and j.state in ('scheduled', 'available', 'retryable')
+      and j.key <> all (v_shelved)
     order by j.deadline_ms
     limit max_rows
     for update skip locked);
-  begin
-    return :SCHEMA.expire_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.expire_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('expire_deadlines', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('expire_deadlines', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('expire_deadlines', v_keys);
 end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
@@ -7073,44 +7147,40 @@ as $$
 declare
   v_from bigint;
   v_to bigint;
+  v_shelved bigint[] := :SCHEMA.shelved_keys('quarantine_sweep');
+  v_again bigint[];
+  v_look bigint[];
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
+  v_moved bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were
-  -- there.
+  -- there. It does not come by again: those that could not be moved get their other chances beside it.
   select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
-  select max(w.key) into v_to
-  from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
-  if v_to is null then
-    return 0;
-  end if;
+  v_again := array(
+    select e.subject::bigint from :SCHEMA.sweep_error e
+    where e.sweep = 'quarantine_sweep' and e.subject ~ '^[0-9]{1,18}$'
+      and e.subject::bigint <> all (v_shelved)
+    limit max_rows);
+  v_look := array(select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10);
+  v_to := v_look[cardinality(v_look)];
   v_keys := array(
     select j.key
     from :SCHEMA.job j
-    where j.key > v_from and j.key <= v_to and j.stage < 2 and j.state <> 'running'
+    where j.key = any (v_again || v_look) and j.stage < 2 and j.state <> 'running'
       and exists (
         select from :SCHEMA.quarantine q
         where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)))
+      and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update skip locked);
   if cardinality(v_keys) = max_rows then
     v_to := v_keys[max_rows];
   end if;
-  begin
-    v_moved := :SCHEMA.quarantine_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.quarantine_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('quarantine_sweep', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('quarantine_sweep', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_moved := :SCHEMA.sweep_jobs('quarantine_sweep', v_keys);
+  perform :SCHEMA.clear_sweep_errors('quarantine_sweep', array(
+    select k from unnest(v_again) k where k <> all (v_keys)));
   update :SCHEMA.quarantine q set swept_key = v_to where q.swept_key >= v_from and q.swept_key < v_to;
   return v_moved;
 end;
@@ -8763,49 +8833,29 @@ comment on function :SCHEMA.operation_states is
   'The states that a bulk operation moves jobs from: those of the single move of the same name.';
 revoke all on function :SCHEMA.operation_states from public;
 --! EndIncluded control/operation_states.sql
---! Included control/apply_operation.sql
-create or replace function :SCHEMA.apply_operation(action text, keys bigint[])
-returns bigint
+--! Included control/count_skipped.sql
+create or replace function :SCHEMA.count_skipped(skipped jsonb, error text)
+returns jsonb
 language plpgsql
-volatile
+stable
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
 as $$
 declare
-  v_moved bigint := 0;
-  v_lanes :SCHEMA.lane_entry[];
+  v_reason text := case when error ~ '^23505 ' then 'duplicate' else left(error, 106) end;
 begin
-  case apply_operation.action
-    when 'retry' then
-      return :SCHEMA.retry_jobs(keys);
-    when 'cancel' then
-      return :SCHEMA.cancel_jobs(keys);
-    when 'delete' then
-      return :SCHEMA.remove_jobs(keys);
-    when 'delete_queue' then
-      perform :SCHEMA.cancel_jobs(array(
-        select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
-      return :SCHEMA.remove_jobs(keys);
-    when 'promote' then
-      with moved as (
-        update :SCHEMA.job j
-        set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
-        where j.key = any (keys) and j.state = 'pending'
-        returning j.*
-      )
-      select count(*), :SCHEMA.lanes_for(array_agg(cast(m as :SCHEMA.job))) into v_moved, v_lanes
-        from moved m;
-      perform :SCHEMA.open_lanes(v_lanes);
-      return v_moved;
-  end case;
+  -- A message may name the row, so there may be as many as rows.
+  if not skipped ? v_reason and (select count(*) from jsonb_object_keys(skipped)) >= 20 then
+    v_reason := 'other';
+  end if;
+  return :SCHEMA.sum_counts(jsonb_build_array(skipped, jsonb_build_object(v_reason, 1)));
 end;
 $$;
-comment on function :SCHEMA.apply_operation is
-  'Does to jobs, which the caller has locked, what a bulk operation asks for. Returns how many were moved.';
-revoke all on function :SCHEMA.apply_operation from public;
---! EndIncluded control/apply_operation.sql
+comment on function :SCHEMA.count_skipped is
+  'The counts of the jobs that a bulk operation could not move, by reason, with one more; at most 20 reasons '
+  'and other.';
+revoke all on function :SCHEMA.count_skipped from public;
+--! EndIncluded control/count_skipped.sql
 --! Included control/clear_queue.sql
 create or replace function :SCHEMA.clear_queue(queue text)
 returns void
@@ -8852,8 +8902,10 @@ declare
   v_created bigint := operation.created_at_ms;
   v_found :SCHEMA.found_jobs;
   v_keys bigint[];
+  v_result :SCHEMA.move_result;
   v_key bigint;
-  v_done bigint := 0;
+  v_error text;
+  v_done bigint;
 begin
   v_found := :SCHEMA.find_jobs(operation.selector, v_states, operation.before_key, batch,
     greatest(5000, batch));
@@ -8868,23 +8920,20 @@ begin
     select from :SCHEMA.job j
     where j.key = any (v_found.keys) and j.key <> all (v_keys) and j.state::text = any (v_states)
       and (operation.action <> 'retry' or j.finalized_at_ms <= v_created));
-  begin
-    v_done := :SCHEMA.apply_operation(operation.action, v_keys);
-  exception when others then
-    v_done := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
-      exception when unique_violation then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object('duplicate', 1)));
-      when others then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
-        perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_result := :SCHEMA.move_each(operation.action, array(select k from unnest(v_keys) k order by k desc),
+    :SCHEMA.now_ms() + 5000, batch);
+  for v_key, v_error in select * from unnest(v_result.failed, v_result.errors) loop
+    -- Whoever holds what a job waits for lets go some time: once more in the next pass.
+    operation.left_over := operation.left_over or v_error ~ '^(55P03|40001|40P01) ';
+    operation.pass_skipped := :SCHEMA.count_skipped(operation.pass_skipped, v_error);
+    if v_error !~ '^23505 ' then
+      perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, v_error);
+    end if;
+  end loop;
+  v_done := v_result.done;
+  if v_result.left_over <> '{}' then
+    v_found.before_key := v_result.left_over[1] + 1;
+  end if;
   operation.affected := operation.affected + v_done;
   operation.pass_affected := operation.pass_affected + v_done;
   operation.before_key := v_found.before_key;
@@ -9091,9 +9140,22 @@ as $$
 #variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(delete_queue.queue);
+  v_schedules text[];
   v_depth bigint;
   v_id text;
 begin
+  -- Before the queue is locked: who ticks a schedule has locked that first.
+  if coalesce(delete_queue.force, false) then
+    update :SCHEMA.schedule s set paused = true where s.queue = v_queue and not s.paused;
+  else
+    v_schedules := array(
+      select s.id from :SCHEMA.schedule s where s.queue = v_queue and not s.paused order by s.id limit 4);
+    if v_schedules <> '{}' then
+      perform :SCHEMA.raise_invalid('queue', 'is the queue of the schedule ' || array_to_string(
+        v_schedules[1 : 3], ', ') || case when cardinality(v_schedules) > 3 then ' and others' else '' end,
+        'no schedule that is not paused, or force');
+    end if;
+  end if;
   insert into :SCHEMA.queue (queue) values (v_queue) on conflict do nothing;
   perform from :SCHEMA.queue q where q.queue = v_queue for update;
   select o.operation_id into v_id
@@ -9123,11 +9185,12 @@ begin
 end;
 $$;
 comment on function :SCHEMA.delete_queue is
-  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs is refused (HR007) unless '
-  'force is true; then a bulk operation, whose id is returned, cancels what runs and deletes every job of '
-  'the queue, finished ones too, while producers are told HR004 backpressure with limit 0; when it is '
-  'completed the name is as if it had never been used, and takes jobs again. Without force finished jobs '
-  'stay as long as their retention says. Null: done already. Errors: HR007.';
+  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs, or with a schedule that '
+  'is not paused, is refused (HR007) unless force is true; then its schedules are paused, and a bulk '
+  'operation, whose id is returned, cancels what runs and deletes every job of the queue, finished ones too, '
+  'while producers are told HR004 backpressure with limit 0; when it is completed the name is as if it had '
+  'never been used, and takes jobs again. Without force finished jobs stay as long as their retention says. '
+  'Null: done already. Errors: HR007.';
 revoke all on function :SCHEMA.delete_queue from public;
 --! EndIncluded control/delete_queue.sql
 --! Included sweep/run_pending_operations.sql
@@ -9145,6 +9208,7 @@ as $$
 declare
   v_operation :SCHEMA.operation;
   v_done bigint := 0;
+  v_passes boolean;
 begin
   perform :SCHEMA.check_max_rows(batch, 10000);
   for v_operation in
@@ -9157,11 +9221,12 @@ begin
     begin
       v_done := v_done + :SCHEMA.step_operation(v_operation, batch);
     exception when others then
-      -- What another transaction caused passes; the rest is for a person.
+      -- What the server or another transaction caused passes; the rest is for a person.
+      v_passes := sqlstate ~ '^(55P03|25006|40|53|57|58)';
       update :SCHEMA.operation o
-      set status = case when sqlstate in ('55P03', '40001', '40P01') then 'running' else 'failed' end,
+      set status = case when v_passes then 'running' else 'failed' end,
         error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048), updated_at_ms = :SCHEMA.now_ms(),
-        finished_at_ms = case when sqlstate in ('55P03', '40001', '40P01') then null else :SCHEMA.now_ms() end
+        finished_at_ms = case when not v_passes then :SCHEMA.now_ms() end
       where o.operation_id = v_operation.operation_id;
     end;
   end loop;
@@ -9206,6 +9271,53 @@ comment on function :SCHEMA.make_archive_partition is
   'Makes the partition of the archive for a month, in UTC; false where it exists.';
 revoke all on function :SCHEMA.make_archive_partition from public;
 --! EndIncluded internal/make_archive_partition.sql
+--! Included sweep/drop_archive_months.sql
+create or replace function :SCHEMA.drop_archive_months()
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+declare
+  v_last text := to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC' - interval '1 month 1 day',
+    'YYYYMM');
+  v_name text;
+  v_used boolean;
+begin
+  for v_name in
+    select c.relname
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = cast(':SCHEMA.job_archive' as regclass) and c.relname ~ '^job_archive_\d{6}$'
+      and right(c.relname, 6) <= v_last
+    order by c.relname
+  loop
+    execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+    continue when v_used;
+    begin
+      -- The parent first, as everybody who reads or writes the archive. Who holds it is not waited for long,
+      -- because others wait behind us: the next run tries again.
+      lock table only :SCHEMA.job_archive in access exclusive mode;
+      execute format('lock table %I.%I in access exclusive mode', :SCHEMA_LITERAL, v_name);
+      execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+      if not v_used then
+        execute format('drop table %I.%I', :SCHEMA_LITERAL, v_name);
+        return 1;
+      end if;
+    exception when lock_not_available then
+      return 0;
+    end;
+  end loop;
+  return 0;
+end;
+$$;
+comment on function :SCHEMA.drop_archive_months is
+  'Drops the partition of a month of the archive that has been over for a day and has no jobs left, one a '
+  'call. Holds the archive, and nothing else, until the transaction ends. Returns how many it dropped.';
+revoke all on function :SCHEMA.drop_archive_months from public;
+--! EndIncluded sweep/drop_archive_months.sql
 --! Included sweep/make_archive_months.sql
 create or replace function :SCHEMA.make_archive_months()
 returns bigint
@@ -9224,11 +9336,12 @@ begin
       v_made := v_made + 1;
     end if;
   end loop;
-  return v_made;
+  return v_made + :SCHEMA.drop_archive_months();
 end;
 $$;
 comment on function :SCHEMA.make_archive_months is
-  'Makes the partitions of the archive for this month and the next two that are missing. Returns how many.';
+  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past one '
+  'that is empty. Returns how many.';
 revoke all on function :SCHEMA.make_archive_months from public;
 --! EndIncluded sweep/make_archive_months.sql
 --! Included sweep/prune_archive_month.sql
@@ -9615,7 +9728,7 @@ comment on function :SCHEMA.history is
 revoke all on function :SCHEMA.history from public;
 --! EndIncluded inspect/history.sql
 --! Included inspect/distinct_kinds.sql
-create or replace function :SCHEMA.distinct_kinds(max_rows integer default 1000)
+create or replace function :SCHEMA.distinct_kinds(max_rows integer default 1000, queues text[] default null)
 returns setof text
 language plpgsql
 stable
@@ -9625,8 +9738,45 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
+declare
+  v_share integer;
 begin
   perform :SCHEMA.check_max_rows(max_rows, 10000);
+  if queues is not null then
+    if cardinality(queues) > 1000 then
+      perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
+    end if;
+    v_share := greatest(1, max_rows / greatest(1, cardinality(queues)));
+    return query
+      select distinct s.kind
+      from (
+        select h.kind
+        from (select distinct u.queue from unnest(distinct_kinds.queues) u(queue)) q
+        cross join lateral (
+          (select f.kind
+           from (
+             select l.* from :SCHEMA.lane l
+             where l.queue = q.queue
+             order by l.served_at_ms, l.no
+             limit v_share) l
+           cross join lateral (
+             select j.kind from :SCHEMA.job j
+             where j.queue = l.queue and j.partition_key = l.partition_key
+               and j.sticky_worker = l.sticky_worker
+               and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+               and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
+             order by j.scheduled_at_ms, j.key
+             limit 100) f
+           limit v_share)
+          union all
+          (select j.kind from :SCHEMA.job j
+           where j.queue = q.queue and j.stage = 0
+           order by j.scheduled_at_ms, j.key
+           limit v_share)) h
+      ) s
+      order by s.kind;
+    return;
+  end if;
   return query
     select distinct s.kind
     from (
@@ -9649,8 +9799,8 @@ end;
 $$;
 comment on function :SCHEMA.distinct_kinds is
   'The kinds of jobs that wait or run, by a sample: at most so many jobs of those in line, from all lines, '
-  'and of those that fall due next. For a worker that wants to know which of them it has no handler for. '
-  'Errors: HR007.';
+  'and of those that fall due next; of some queues only, or (null) of all. For a worker that wants to know '
+  'which of them it has no handler for. Errors: HR007.';
 revoke all on function :SCHEMA.distinct_kinds from public;
 --! EndIncluded inspect/distinct_kinds.sql
 --! Included inspect/sample_queue_memory.sql
