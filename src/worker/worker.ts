@@ -21,7 +21,7 @@ import { LeaseLostError, WorkerStoppingError, type Outcome } from "./outcome.js"
 import type { Claim, PgStore } from "../store/index.js";
 import { Runner, type WorkerMiddleware } from "./runner.js";
 import { Semaphore } from "./semaphore.js";
-import { Suspects } from "./suspects.js";
+import { isSuspect, Suspects } from "./suspects.js";
 import { firstOf, monotonicMs, Notice, pause, Ticker } from "./timing.js";
 
 export interface StopOptions {
@@ -221,6 +221,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
         held.lose(attempt);
         throw new LeaseLostError(attempt.claim.id);
       },
+      completed: (attempt) => held.remove(attempt),
     };
     const runner = new Runner({
       registry: this.#registry,
@@ -236,6 +237,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
         attempt.over = true;
         return acks.push(attempt, { type: "snooze", delayMs });
       },
+      probationMs: leaseMs,
     });
     const loop = new ClaimLoop({
       admit: (capacity) =>
@@ -302,10 +304,9 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     for (const attempt of attempts) {
       rooms.held.add(attempt);
       if (this.#state !== "running") this.#handBack(rooms, attempt);
-      else if (attempt.claim.crashAttempt === 0) void this.#run(rooms, attempt);
+      else if (!isSuspect(attempt.claim)) void this.#run(rooms, attempt);
     }
-    if (this.#state === "running")
-      rooms.suspects.accept(attempts.filter(({ claim }) => claim.crashAttempt > 0));
+    if (this.#state === "running") rooms.suspects.accept(attempts.filter(({ claim }) => isSuspect(claim)));
   }
 
   async #run({ runner, acks, held }: Rooms, attempt: Attempt, ready?: Promise<unknown>): Promise<void> {
