@@ -41,7 +41,7 @@ export interface Hands {
 }
 
 /** Where the worker's jobs come from: it asks when it is idle, until the answer is undefined. */
-export type NextClaims = (request: AdmitRequest) => Promise<readonly Claim[] | undefined>;
+export type NextClaims = (request: AdmitRequest) => Promise<AdmitAnswer | undefined>;
 
 /**
  * Runs jobs one at a time in a real worker, which claims them by `next`, and answers how each went, in order.
@@ -77,7 +77,7 @@ export async function workThrough(hands: Hands, next: NextClaims): Promise<JobRu
       [current] = claims;
       thrown = undefined;
       if (current) timer = setTimeout(() => fail(unending(current, timeoutMs)), timeoutMs);
-      return Object.assign([...claims], { refused: {}, nextDueMs: null });
+      return claims;
     } catch (error) {
       ended = true;
       fail(error);
@@ -130,7 +130,7 @@ export async function workThrough(hands: Hands, next: NextClaims): Promise<JobRu
   return runs;
 }
 
-const none = (): AdmitAnswer => Object.assign([], { refused: {}, nextDueMs: null });
+const none = (): AdmitAnswer => Object.assign([], { refused: {}, nextDueMs: null, storeNowMs: Date.now() });
 
 function unending(claim: Claim | undefined, timeoutMs: number): Error {
   return new Error(`the handler of ${claim?.kind} has not ended after ${timeoutMs} ms (job ${claim?.id})`);

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import type { Pool } from "pg";
-import { Client, type ClientOptions, type KindOf } from "../client/client.js";
+import { Client, type KindOf } from "../client/client.js";
+import type { ClientOptions } from "../client/core.js";
 import type { EnqueueOptions } from "../client/options.js";
 import { milliseconds, type Duration } from "../duration.js";
-import { PgStore, type Claim } from "../store/index.js";
+import { PgStore, type AdmitAnswer, type Claim } from "../store/index.js";
 import { TaskRegistry } from "../tasks/registry.js";
 import type { InputOf, TaskMap } from "../tasks/task.js";
 import { assertEnqueued, enqueued, refuteEnqueued, type EnqueuedJob, type KindMatch } from "./enqueued.js";
@@ -121,12 +122,12 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
   ): Promise<JobRun> {
     const hands = this.#hands(options);
     const id = typeof job === "string" ? job : await this.#enqueue(job);
-    let claim: Claim | undefined = await this.#claim(id);
-    if (options.steps) claim = await this.#withSteps(claim, options.steps);
+    const first = await this.#claim(id);
+    let answer: AdmitAnswer | undefined = options.steps ? await this.#withSteps(first, options.steps) : first;
     const [run] = await workThrough(hands, () => {
-      const claims = claim && [claim];
-      claim = undefined;
-      return Promise.resolve(claims);
+      const only = answer;
+      answer = undefined;
+      return Promise.resolve(only);
     });
     if (!run) throw new Error(`the job ${id} was not run`);
     return run;
@@ -162,7 +163,7 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
               `more than ${maxJobs} jobs ran, and there is no end: ${show(Object.fromEntries(kinds))}`,
             );
           }
-          return [claim];
+          return answer;
         }
         if (!dutiesDone) {
           await this.runDuties();
@@ -263,7 +264,8 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
     return enqueued!.id;
   }
 
-  async #claim(id: string): Promise<Claim> {
+  /** Answers as an admission that brought this one job. */
+  async #claim(id: string): Promise<AdmitAnswer & [Claim]> {
     const worker = this.#options.worker?.workerId ?? this.#holder;
     const leaseMs = milliseconds(this.#options.worker?.lease ?? "30s", "lease");
     const [row] = await this.store.call<Claim>("backend_claim_named", {
@@ -271,7 +273,10 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
       worker,
       lease_ms: leaseMs,
     });
-    if (row) return { ...row, jobId: row.id };
+    if (row) {
+      const claims: [Claim] = [{ ...row, jobId: row.id }];
+      return Object.assign(claims, { refused: {}, nextDueMs: null, storeNowMs: row.expiresAtMs - leaseMs });
+    }
     const job = await this.store.getJob(id);
     if (!job) throw new Error(`there is no job ${id}`);
     const why = await this.store.explainAdmission(id);
@@ -283,7 +288,10 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
   }
 
   /** The same job as if an earlier attempt had come so far. */
-  async #withSteps(claim: Claim, steps: Readonly<Record<string, unknown>>): Promise<Claim> {
+  async #withSteps(
+    [claim]: readonly [Claim],
+    steps: Readonly<Record<string, unknown>>,
+  ): Promise<AdmitAnswer> {
     const completed = Object.keys(steps);
     await this.store.checkpoint(claim, { completed, started: completed, results: steps, inProgress: null });
     await this.store.release(claim);
