@@ -229,10 +229,13 @@ test("jobs of old versions and old names are handled by the task of today", asyn
   assert.is((await store.getJob(future?.id ?? ""))?.attempt, 0);
 });
 
-test("a client writes the task's version", async ({ store }) => {
-  const tasks = { it: task<object>({ version: 3, handler: () => 1 }) };
+test("payloads and results have the task's version", async ({ store, run, until }) => {
+  const tasks = { it: task<object>({ version: 3, handler: () => "result" }) };
   const { id } = await new Client(store, { tasks }).enqueue("it", {}, kept);
   assert.is((await store.getJob(id))?.schemaVersion, 3);
+  await run(tasks);
+  await until(id, "completed");
+  assert.is((await store.getJobResult(id))?.schemaVersion, 3);
 });
 
 test.run();
