@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:839e4e140871eea98578777a47c30ab837dc97e0
+--! Hash: sha1:59230602477e0ab17353e8d43281170e4779aea9
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1238,6 +1238,65 @@ comment on function :SCHEMA.now_ms is
   'tests have one.';
 revoke all on function :SCHEMA.now_ms from public;
 --! EndIncluded internal/now_ms.sql
+--! Included internal/use_test_clock.sql
+create or replace function :SCHEMA.use_test_clock()
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (select from :SCHEMA.test_clock) then
+    return;
+  end if;
+  if exists (select from :SCHEMA.job) or exists (select from :SCHEMA.worker)
+    or exists (select from :SCHEMA.duty)
+  then
+    perform :SCHEMA.raise_invalid('schema', 'has been worked with, so its time stays as it is',
+      'a schema without jobs, workers and duties');
+  end if;
+  insert into :SCHEMA.test_clock (offset_ms) values (0) on conflict do nothing;
+end;
+$$;
+comment on function :SCHEMA.use_test_clock is
+  'Makes this a schema for tests, whose time move_test_clock may move. Only for the owner, and only while '
+  'nothing has been done in it: no schema that is in use can come to it. Errors: HR007.';
+revoke all on function :SCHEMA.use_test_clock from public;
+--! EndIncluded internal/use_test_clock.sql
+--! Included internal/move_test_clock.sql
+create or replace function :SCHEMA.move_test_clock(by_ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  -- The year 9999.
+  c_last_ms bigint := 253402300799999;
+  v_offset_ms bigint;
+begin
+  select c.offset_ms into v_offset_ms from :SCHEMA.test_clock c for update;
+  if not found then
+    perform :SCHEMA.raise_invalid('schema', 'has no test clock: its time can''t be moved',
+      'a schema for which use_test_clock() was called before its first job');
+  end if;
+  perform :SCHEMA.check_range('by_ms', by_ms, -c_last_ms, c_last_ms);
+  perform :SCHEMA.check_range('now_ms', :SCHEMA.now_ms() + by_ms, 0, c_last_ms);
+  if by_ms < 0 and (exists (select from :SCHEMA.job) or exists (select from :SCHEMA.duty)) then
+    perform :SCHEMA.raise_invalid('by_ms', 'sets time back', 'not below 0 once there are jobs or duties');
+  end if;
+  update :SCHEMA.test_clock set offset_ms = v_offset_ms + by_ms;
+  return :SCHEMA.now_ms();
+end;
+$$;
+comment on function :SCHEMA.move_test_clock is
+  'Moves the time of a schema for tests by so many milliseconds and returns the new now; with 0 it just '
+  'reads. Time goes back only while there is nothing that remembers it. Only for the owner. Errors: HR007, '
+  'also where use_test_clock was not called.';
+revoke all on function :SCHEMA.move_test_clock from public;
+--! EndIncluded internal/move_test_clock.sql
 --! Included internal/class_key.sql
 create or replace function :SCHEMA.class_key(rate_classes text[])
 returns text
