@@ -14,8 +14,13 @@ export interface Example {
 }
 
 /** Runs examples/<name>/main.ts against a database, as `npm run example:<name>` does. */
-export function runExample(name: string, url: string, environment: NodeJS.ProcessEnv = {}): Example {
-  const child = spawn(process.execPath, ["--import", "tsx", `examples/${name}/main.ts`], {
+export function runExample(
+  name: string,
+  url: string,
+  environment: NodeJS.ProcessEnv = {},
+  args: readonly string[] = [],
+): Example {
+  const child = spawn(process.execPath, ["--import", "tsx", `examples/${name}/main.ts`, ...args], {
     cwd: root,
     env: { ...process.env, DATABASE_URL: url, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
