@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a926895a03e17ddd7472e21b206f619fbc55caae
+--! Hash: sha1:59230602477e0ab17353e8d43281170e4779aea9
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -71,6 +71,7 @@ create table :SCHEMA.job (
   backoff_base_ms bigint,
   backoff_multiplier double precision,
   backoff_max_ms bigint,
+  counted boolean,
   constraint job_running_has_lease check ((state = 'running') = (lease_no is not null)),
   constraint job_finalized check ((finalized_at_ms is not null) = (
     state in ('completed', 'archived', 'cancelled', 'quarantined', 'undecodable'))),
@@ -89,7 +90,7 @@ create unique index job_id on :SCHEMA.job (id) where id is not null;
 create unique index job_unique_key on :SCHEMA.job (unique_key) where unique_key is not null and stage < 2;
 create index job_quarantined on :SCHEMA.job (quarantined_as, key) where quarantined_as is not null;
 create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not null and stage < 2;
-create index job_task on :SCHEMA.job (kind, key) where backoff_base_ms is not null and stage < 2;
+create index job_task on :SCHEMA.job (kind, key) where counted and stage < 2;
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
 comment on table :SCHEMA.job is
@@ -112,6 +113,8 @@ comment on column :SCHEMA.job.actor_json is 'Who asked for it, as the backend su
 comment on column :SCHEMA.job.signature_hash is 'Of the task''s signature when it was enqueued, 64 bits unsigned; null: unchecked.';
 comment on column :SCHEMA.job.backoff_base_ms is
   'The waits between attempts of a job of the backend surface (policy_backoff_ms); null: a job of the other surface.';
+comment on column :SCHEMA.job.counted is
+  'True for the jobs, of either surface, that max_in_flight of their kind counts.';
 comment on index :SCHEMA.job_task is 'What max_in_flight counts.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
 comment on index :SCHEMA.job_due is 'What promote_due looks for.';
@@ -2212,6 +2215,29 @@ comment on function :SCHEMA.place_jobs is
   'Inserts checked jobs and returns what became of each; the caller undoes the batch where one was refused.';
 revoke all on function :SCHEMA.place_jobs from public;
 --! EndIncluded enqueue/place_jobs.sql
+--! Included enqueue/counted_kinds.sql
+create or replace function :SCHEMA.counted_kinds(kinds text[])
+returns text[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Most installs have no tasks.
+  if not exists (select from :SCHEMA.task_config) and not exists (select from :SCHEMA.task_limit) then
+    return '{}';
+  end if;
+  return array(
+    select distinct k from unnest(kinds) k
+    where exists (select from :SCHEMA.task_config c where c.task_name = k)
+      or exists (select from :SCHEMA.task_limit l where l.task_name = k));
+end;
+$$;
+comment on function :SCHEMA.counted_kinds is
+  'Those kinds that are tasks with policies: their jobs are counted, whichever surface enqueues them.';
+revoke all on function :SCHEMA.counted_kinds from public;
+--! EndIncluded enqueue/counted_kinds.sql
 --! Included enqueue/place_named.sql
 create or replace function :SCHEMA.place_named(job :SCHEMA.job_input, at_ms bigint)
 returns :SCHEMA.placed_job
@@ -2228,6 +2254,8 @@ declare
     at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
   v_state :SCHEMA.job_state :=
     case when job.pending then 'pending' when v_start_ms > at_ms then 'scheduled' else 'available' end;
+  v_counted boolean := (job.face).backoff_base_ms is not null
+    or job.kind = any (:SCHEMA.counted_kinds(array[job.kind]));
   v_placed :SCHEMA.placed_job;
   v_holder :SCHEMA.job;
   v_throttle :SCHEMA.throttle;
@@ -2276,7 +2304,7 @@ begin
         tags,
       sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash,
         backoff_base_ms,
-      backoff_multiplier, backoff_max_ms)
+      backoff_multiplier, backoff_max_ms, counted)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
@@ -2286,7 +2314,7 @@ begin
         job.periodic_tick_ms,
       (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms,
         (job.face).backoff_multiplier,
-      (job.face).backoff_max_ms)
+      (job.face).backoff_max_ms, nullif(v_counted, false))
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then
@@ -2350,6 +2378,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_counted text[] := :SCHEMA.counted_kinds(array(select j.kind from unnest(jobs) j));
   v_keys bigint[];
   v_lanes :SCHEMA.lane_entry[];
 begin
@@ -2358,7 +2387,7 @@ begin
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
         partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      class_key, periodic_schedule_id, periodic_tick_ms)
+      class_key, periodic_schedule_id, periodic_tick_ms, counted)
     select
       cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
         else 'available' end
@@ -2368,7 +2397,7 @@ begin
       j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
         j.headers, j.tags,
       j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
-      j.periodic_schedule_id, j.periodic_tick_ms
+      j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
     from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
@@ -9288,9 +9317,11 @@ declare
 begin
   for v_name in
     select c.relname
-    from pg_inherits i
+    from pg_class p
+    join pg_namespace n on n.oid = p.relnamespace
+    join pg_inherits i on i.inhparent = p.oid
     join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = cast(':SCHEMA.job_archive' as regclass) and c.relname ~ '^job_archive_\d{6}$'
+    where n.nspname = :SCHEMA_LITERAL and p.relname = 'job_archive' and c.relname ~ '^job_archive_\d{6}$'
       and right(c.relname, 6) <= v_last
     order by c.relname
   loop
@@ -9340,8 +9371,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.make_archive_months is
-  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past one '
-  'that is empty. Returns how many.';
+  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past '
+  'one that is empty. Returns how many.';
 revoke all on function :SCHEMA.make_archive_months from public;
 --! EndIncluded sweep/make_archive_months.sql
 --! Included sweep/prune_archive_month.sql
@@ -10774,7 +10805,7 @@ begin
     v_current := (
       select count(*) from (
         select from :SCHEMA.job j
-        where j.kind = policy.task_name and j.backoff_base_ms is not null and j.stage < 2
+        where j.kind = policy.task_name and j.counted and j.stage < 2
         limit policy.max_in_flight) live);
     if v_current >= policy.max_in_flight then
       perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have',
@@ -10913,18 +10944,30 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+  v_counted bigint := 0;
 begin
-  if backend_count_jobs.status is null then
-    return (select count(*) from :SCHEMA.job);
-  elsif backend_count_jobs.status in ('queued', 'running') then
-    return (select count(*) from :SCHEMA.job j where j.stage < 2 and j.state = any (v_states));
+  -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
+  if backend_count_jobs.status is null or backend_count_jobs.status = 'queued' then
+    v_counted := coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)
+      + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0);
   end if;
-  return (
+  if backend_count_jobs.status in ('queued', 'running') then
+    return abs(v_counted - (
+      select count(*)
+      from :SCHEMA.lease l
+      cross join lateral unnest(l.keys) k(key)
+      cross join lateral (
+        select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j));
+  end if;
+  return v_counted + (
     select count(*) from :SCHEMA.job j
-    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))));
+    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))) and j.shelf >= 4);
 end;
 $$;
 comment on function :SCHEMA.backend_count_jobs is
@@ -10943,14 +10986,14 @@ declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
 begin
   perform :SCHEMA.check_task_name(backend_count_jobs_for_task.task_name);
-  -- Jobs of this surface have an index of their own; unfinished ones of the other surface are looked for.
+  -- Counted jobs have an index of their own; those that were there before the task's policies are looked for.
   return (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is not null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted is null and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
@@ -11010,17 +11053,37 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column
 begin
   return query
+    -- From one queue to the next by index: the jobs in between are not touched.
+    with recursive waiting as (
+      select (select j.queue from :SCHEMA.job j where j.stage = 0 order by j.queue limit 1) as queue
+      union all
+      select (select j.queue from :SCHEMA.job j where j.stage = 0
+        and j.queue > w.queue order by j.queue limit 1)
+      from waiting w
+      where w.queue is not null
+    )
     select p.queue
-    from (
-      select distinct l.queue from :SCHEMA.lane l
-      union
-      select j.queue from :SCHEMA.job j where j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()) p
-    where exists (select from :SCHEMA.backend_list_queued(p.queue, 1))
+    from (select l.queue from :SCHEMA.lane l union select w.queue from waiting w) p
+    where not exists (select from :SCHEMA.queue q where q.queue = p.queue and q.paused)
+      and (
+        exists (
+          select from :SCHEMA.job j
+          where j.queue = p.queue and j.stage = 1 and j.state = 'available'
+            and not :SCHEMA.is_quarantined(j)
+          offset 0)
+        or exists (
+          select from :SCHEMA.job j
+          where j.queue = p.queue and j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()
+            and not :SCHEMA.is_quarantined(j)
+          offset 0))
     order by p.queue;
 end;
 $$;
@@ -11476,27 +11539,55 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
-  if backend_list_jobs.status in ('queued', 'running') then
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.stage < 2 and j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+  if backend_list_jobs.status is null then
+    v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
+  elsif backend_list_jobs.status in ('queued', 'running') then
+    -- By the indexes of unfinished jobs, however many finished ones there are; hence no order by key alone.
+    v_keys := array(
+      select l.key
+      from (
+        (select j.key from :SCHEMA.job j
+         where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = 0 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = -1 and j.state = any (v_states) order by j.key + 0 limit v_most)) l
+      order by l.key
+      offset skip limit max_rows);
   else
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+    v_keys := array(
+      select s.key
+      from unnest(:SCHEMA.cold_queues(10000)) q(queue)
+      cross join unnest(:SCHEMA.shelves_of(cast(v_states as text[]))) h(shelf)
+      cross join lateral (
+        select j.key from :SCHEMA.job j
+        where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
+        order by j.key
+        limit v_most) s
+      order by s.key
+      offset skip limit max_rows);
   end if;
+  v_jobs := array(
+    select j
+    from unnest(v_keys) with ordinality k(key, n)
+    cross join lateral (select o.* from :SCHEMA.job o where o.key = k.key offset 0) j
+    order by k.n);
   return query
     select s.* from generate_subscripts(v_jobs, 1) i(n)
     cross join lateral :SCHEMA.backend_show_job(v_jobs[i.n]) s
