@@ -7,6 +7,7 @@ interface ClaimRow extends Omit<Claim, "id" | "jobId"> {
   readonly id: string | null;
   readonly refused: Readonly<Record<string, number>> | null;
   readonly nextDueMs: number | null;
+  readonly storeNowMs: number | null;
   readonly runId: string | null;
   readonly actorJson: string | null;
   readonly signatureHash: string | null;
@@ -46,12 +47,17 @@ export class ClaimingStore extends PgStore {
         hint = row;
         continue;
       }
-      const { id, actorJson, signatureHash, runId: _run, refused: _refused, nextDueMs: _next, ...rest } = row;
+      const { id, actorJson, signatureHash, ...others } = row;
+      const { runId: _run, refused: _refused, nextDueMs: _next, storeNowMs: _now, ...rest } = others;
       const headers = actorJson === null ? rest.headers : { ...rest.headers, actor: actorJson };
       const claim: Claim = { ...rest, headers, id, jobId: id };
       if (await this.#fits(claim, signatureHash)) claims.push(claim);
     }
-    return Object.assign(claims, { refused: hint?.refused ?? {}, nextDueMs: hint?.nextDueMs ?? null });
+    return Object.assign(claims, {
+      refused: hint?.refused ?? {},
+      nextDueMs: hint?.nextDueMs ?? null,
+      storeNowMs: hint?.storeNowMs ?? Date.now(),
+    });
   }
 
   /** Whether the job was enqueued for the task as it is here. */

@@ -139,7 +139,7 @@ class OneClaimStore extends ClaimingStore {
   });
 
   override async admit(request: AdmitRequest): Promise<AdmitAnswer> {
-    if (this.#asked) return Object.assign([], { refused: {}, nextDueMs: null });
+    if (this.#asked) return Object.assign([], { refused: {}, nextDueMs: null, storeNowMs: Date.now() });
     this.#asked = true;
     try {
       const answer = await super.admit({ ...request, capacity: 1 });

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { milliseconds, type Duration } from "../duration.js";
-import { StoreError, type Enqueued, type Job, type JobState, type PgStore } from "../store/index.js";
-import { encodePayload, TaskRegistry } from "../tasks/registry.js";
+import { StoreError, type Enqueued, type JobState, type PgStore, type Tx } from "../store/index.js";
 import type { InputOf } from "../tasks/task.js";
-import { jobOptions, type CallOptions, type EnqueueOptions } from "./options.js";
+import type { CircuitStatus } from "./circuit.js";
+import { ClientCore, type ClientMiddleware, type ClientOptions } from "./core.js";
+import type { ClientEvents } from "./events.js";
+import type { CallOptions, EnqueueOptions } from "./options.js";
 
 /** Kinds that may be enqueued: those of the task map, or any where there is none. */
 export type KindOf<Tasks> = Extract<keyof Tasks, string>;
@@ -13,20 +15,6 @@ export interface ClientJob<Tasks, Kind extends KindOf<Tasks> = KindOf<Tasks>> {
   readonly kind: Kind;
   readonly payload?: InputOf<Tasks[Kind]>;
   readonly options?: EnqueueOptions;
-}
-
-/** Sees each batch on its way to the store; the first is outermost. */
-export type ClientMiddleware = (
-  batch: readonly Job[],
-  next: (batch: readonly Job[]) => Promise<Enqueued[]>,
-) => Promise<Enqueued[]>;
-
-export interface ClientOptions<Tasks extends object> {
-  /** The application's tasks: types the payloads, and checks and encodes them as the tasks say. */
-  readonly tasks?: Tasks;
-  /** For every job that does not say otherwise. */
-  readonly defaults?: EnqueueOptions;
-  readonly middleware?: readonly ClientMiddleware[];
 }
 
 export interface WaitOptions {
@@ -43,6 +31,14 @@ export interface WaitedFor<Result> {
   readonly result: Result | undefined;
 }
 
+/** What the calls of a client made by `with` have in common. */
+export interface ClientScope {
+  /** For each job, under its own headers; one with a traceparent of its own inherits no trace. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Where to enqueue unless a call says otherwise: a transaction, or a function that tells it at each call. */
+  readonly tx?: Tx | (() => Tx | undefined);
+}
+
 const ended = new Set<JobState>(["completed", "archived", "cancelled", "quarantined", "undecodable"]);
 
 /**
@@ -53,24 +49,44 @@ const ended = new Set<JobState>(["completed", "archived", "cancelled", "quaranti
  */
 export class Client<Tasks extends object = Record<string, unknown>> {
   readonly store: PgStore;
-  readonly #registry: TaskRegistry;
-  readonly #defaults: EnqueueOptions;
-  readonly #send: (batch: readonly Job[], call: CallOptions) => Promise<Enqueued[]>;
+  readonly #core: ClientCore;
+  readonly #scope: ClientScope;
 
-  constructor(store: PgStore, options: ClientOptions<Tasks> = {}) {
-    const { tasks, defaults = {}, middleware = [] } = options;
+  constructor(
+    store: PgStore,
+    options: ClientOptions<Tasks> = {},
+    /** @internal */ core: ClientCore = new ClientCore(store, options),
+    /** @internal */ scope: ClientScope = {},
+  ) {
     this.store = store;
-    this.#registry = new TaskRegistry(tasks ?? {});
-    this.#defaults = defaults;
-    this.#send = (batch, { tx }) => {
-      const last = (jobs: readonly Job[]): Promise<Enqueued[]> =>
-        tx === undefined ? store.enqueue(jobs) : store.enqueueOn(tx, jobs);
-      const chain = middleware.reduceRight<(jobs: readonly Job[]) => Promise<Enqueued[]>>(
-        (next, around) => (jobs) => around(jobs, next),
-        last,
-      );
-      return chain(batch);
-    };
+    this.#core = core;
+    this.#scope = scope;
+  }
+
+  /** The state of the circuit breaker; undefined: there is none. */
+  get circuit(): CircuitStatus | undefined {
+    return this.#core.circuit?.status;
+  }
+
+  on<Name extends keyof ClientEvents>(name: Name, listener: (...event: ClientEvents[Name]) => void): this {
+    this.#core.events.on(name, listener);
+    return this;
+  }
+
+  off<Name extends keyof ClientEvents>(name: Name, listener: (...event: ClientEvents[Name]) => void): this {
+    this.#core.events.off(name, listener);
+    return this;
+  }
+
+  /** Puts a middleware around all that are there, in this client and those made of it. */
+  wrap(middleware: ClientMiddleware): this {
+    this.#core.wrap(middleware);
+    return this;
+  }
+
+  /** This client for one purpose, a request say: the same tasks, middleware, events and circuit, within the scope. */
+  with(scope: ClientScope): Client<Tasks> {
+    return new Client<Tasks>(this.store, {}, this.#core, { ...this.#scope, ...scope });
   }
 
   /**
@@ -92,16 +108,16 @@ export class Client<Tasks extends object = Record<string, unknown>> {
 
   /** Enqueues a batch, all or nothing; answers in its order. Throws as `enqueue`. */
   async enqueueMany(batch: readonly ClientJob<Tasks>[], call: CallOptions = {}): Promise<Enqueued[]> {
-    const jobs = await Promise.all(batch.map((job) => this.#job(job)));
-    call.signal?.throwIfAborted();
-    return this.#send(jobs, call);
+    const { tx = this.#tx(), signal } = call;
+    return this.#core.enqueue(batch, { inherited: this.#scope.headers ?? {}, tx }, signal);
   }
 
   /**
    * Enqueues a job and waits until it has ended. It is kept for at least as long as is waited, so that its end can be
-   * seen.
+   * seen. While the store can't be reached it is asked again.
    *
-   * @throws as `enqueue`; StoreError `not_found` where the job has not ended in time or is gone; the signal's reason.
+   * @throws as `enqueue`; StoreError `not_found` where the job has not ended in time or is gone, `invalid` in a
+   * transaction (the job would wait for its commit); the signal's reason.
    */
   async enqueueAndWait<Kind extends KindOf<Tasks>, Result = unknown>(
     kind: Kind,
@@ -109,38 +125,47 @@ export class Client<Tasks extends object = Record<string, unknown>> {
     options: EnqueueOptions & WaitOptions = {},
   ): Promise<WaitedFor<Result>> {
     const { timeout = "30s", signal, ...rest } = options;
+    if (this.#tx() !== undefined) {
+      const [reason, bound] = ["can't be waited in", "outside of once, stepOnce and with({ tx })"];
+      throw new StoreError("invalid", `a transaction ${reason} (${bound})`, {
+        fields: { field: "tx", reason, bound },
+      });
+    }
     const waitMs = milliseconds(timeout, "timeout");
     const retention = Math.max(waitMs + 60_000, milliseconds(rest.retention ?? 0, "retention"));
     const { id } = await this.enqueue(kind, payload, { ...rest, retention, ...definedOnly({ signal }) });
     const began = performance.now();
     for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 250)) {
-      const job = await this.store.getJob(id);
-      if (job && ended.has(job.state))
-        return { id, state: job.state, result: await this.#result<Result>(kind, id, job.state) };
-      if (!job || performance.now() - began > waitMs) {
-        const what = job ? `has not ended after ${waitMs} ms, it is ${job.state}` : "is gone";
-        throw new StoreError("not_found", `the job ${id} ${what}`, { fields: { what: "end of job", id } });
+      const over = performance.now() - began > waitMs;
+      try {
+        const job = await this.store.getJob(id);
+        if (job && ended.has(job.state))
+          return { id, state: job.state, result: await this.#result<Result>(kind, id, job.state) };
+        if (!job || over) {
+          const what = job ? `has not ended after ${waitMs} ms, it is ${job.state}` : "is gone";
+          throw new StoreError("not_found", `the job ${id} ${what}`, { fields: { what: "end of job", id } });
+        }
+      } catch (error) {
+        // The job is there; only the answer is missing.
+        if (over || !(error instanceof StoreError) || error.code !== "unavailable") throw error;
       }
       await sleep(pauseMs, undefined, definedOnly({ signal }));
     }
   }
 
+  #tx(): Tx | undefined {
+    const { tx } = this.#scope;
+    return typeof tx === "function" ? tx() : tx;
+  }
+
   async #result<Result>(kind: string, id: string, state: JobState): Promise<Result | undefined> {
     if (state !== "completed") return undefined;
     const stored = await this.store.getJobResult(id);
-    const codec = this.#registry.find(kind)?.codec;
+    const codec = this.#core.registry.find(kind)?.codec;
     if (!stored) return undefined;
     return (
       codec ? codec.decode(stored.bytes) : JSON.parse(Buffer.from(stored.bytes).toString("utf8"))
     ) as Result;
-  }
-
-  async #job({ kind, payload, options = {} }: ClientJob<Tasks>): Promise<Job> {
-    const task = this.#registry.find(kind);
-    const job: Job = { ...jobOptions({ ...this.#defaults, ...options }), kind };
-    if (payload === undefined) return job;
-    const encoded = task ? await encodePayload(kind, task, payload) : payload;
-    return { ...job, payload: encoded, ...(task ? { schemaVersion: task.version } : {}) };
   }
 }
 

@@ -6,6 +6,7 @@ interface AdmitRow extends Omit<Claim, "id" | "jobId"> {
   readonly id: string | null;
   readonly refused: Record<string, number> | null;
   readonly nextDueMs: number | null;
+  readonly storeNowMs: number | null;
 }
 
 /** The gate. */
@@ -34,10 +35,14 @@ export abstract class AdmitRoom extends Caller {
     for (const row of rows) {
       if (row.id === null) hint = row;
       else {
-        const { refused: _refused, nextDueMs: _nextDueMs, ...claim } = row;
+        const { refused: _refused, nextDueMs: _nextDueMs, storeNowMs: _storeNowMs, ...claim } = row;
         claims.push({ ...claim, id: row.id, jobId: row.id });
       }
     }
-    return Object.assign(claims, { refused: hint?.refused ?? {}, nextDueMs: hint?.nextDueMs ?? null });
+    return Object.assign(claims, {
+      refused: hint?.refused ?? {},
+      nextDueMs: hint?.nextDueMs ?? null,
+      storeNowMs: hint?.storeNowMs ?? Date.now(),
+    });
   }
 }

@@ -136,6 +136,10 @@ export class Listener {
       this.#lastHeartbeatAtMs = Date.now();
       this.#wake("");
       await ended;
+    } catch (error) {
+      // Who sees that nobody listens must see why, and the goodbye below takes its time.
+      this.#lastError = error;
+      throw error;
     } finally {
       this.#listening = false;
       signal.removeEventListener("abort", onAbort);

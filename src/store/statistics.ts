@@ -18,9 +18,9 @@ export abstract class StatisticsRoom extends Caller {
     return this.call("metrics");
   }
 
-  /** The kinds of jobs that wait or run, by a sample of so many. */
-  async distinctKinds(maxRows?: number): Promise<string[]> {
-    return this.values("distinct_kinds", { max_rows: maxRows });
+  /** The kinds of jobs that wait or run, by a sample of so many; of these queues, or of all. */
+  async distinctKinds(maxRows?: number, queues?: readonly string[]): Promise<string[]> {
+    return this.values("distinct_kinds", { max_rows: maxRows, queues });
   }
 
   /** Measures what jobs take, by up to so many (1..1000) of each queue, and answers how many queues it did. */

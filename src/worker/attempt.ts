@@ -1,5 +1,6 @@
 import type { JobRef } from "./events.js";
 import { storable } from "./describe-error.js";
+import type { Received } from "./loop.js";
 import type { Outcome } from "./outcome.js";
 import type { Claim } from "../store/index.js";
 import { monotonicMs } from "./timing.js";
@@ -11,11 +12,17 @@ const maxLogLength = 2048;
 export class Attempt {
   readonly claim: Claim;
   readonly job: JobRef;
-  readonly startedAt = monotonicMs();
+  /** When the handler was called, or the job claimed, by the monotonic clock. */
+  startedAt = monotonicMs();
+  /** From when the job could have run until it was claimed, by the store's clock. */
+  readonly #waitedMs: number;
+  readonly #receivedAt: number;
   /** Tells the handler to stop; the reason says why. */
   readonly abort = new AbortController();
   /** When the lease ends at the latest, by the monotonic clock; rises with each renewal. */
   leaseEndsAt: number;
+  /** When the job's deadline passes on the store's clock, by the monotonic clock; Infinity: never. */
+  readonly deadlineAt: number;
   /** The answer to an ack is on its way; it decides, and no renewal does. */
   acking = false;
   /** Nothing that the handler does counts any more: settled, lost, or handed back. */
@@ -28,11 +35,21 @@ export class Attempt {
   actualWeight: number | undefined;
   readonly #logs: string[] = [];
 
-  constructor(claim: Claim, leaseEndsAt: number) {
+  constructor(claim: Claim, received: Received) {
     this.claim = claim;
-    this.leaseEndsAt = leaseEndsAt;
-    const { id, kind, queue, partitionKey, attempt, crashAttempt } = claim;
-    this.job = { id, kind, queue, partitionKey, attempt, crashAttempt };
+    this.leaseEndsAt = received.leaseEndsAt;
+    this.#waitedMs = Math.max(0, received.storeNowMs - claim.scheduledAtMs);
+    this.#receivedAt = received.at;
+    this.deadlineAt =
+      claim.deadlineMs === null ? Infinity : received.at + claim.deadlineMs - received.storeNowMs;
+    const { id, kind, queue, partitionKey, attempt, crashAttempt, fence } = claim;
+    this.job = { id, kind, queue, partitionKey, attempt, crashAttempt, fence };
+  }
+
+  /** The handler is about to be called; answers how long the job has waited, in line here included. */
+  begin(): number {
+    this.startedAt = monotonicMs();
+    return this.#waitedMs + (this.startedAt - this.#receivedAt);
   }
 
   get logs(): readonly string[] {

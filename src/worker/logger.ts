@@ -25,15 +25,41 @@ export function jsonLogger(
     (name: Exclude<LogLevel, "silent">) =>
     (message: string, fields?: LogFields): void => {
       if (levels.indexOf(name) < levels.indexOf(level)) return;
-      write(JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields }, plain));
+      const head = { time: new Date().toISOString(), level: name, message };
+      write(line({ ...head, ...fields, ...head }));
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** A field without a JSON form (a circle, a getter that throws) must not cost the line. */
+function line(fields: LogFields): string {
+  try {
+    return JSON.stringify(fields, plain);
+  } catch {
+    const kept = Object.entries(fields).map(([name, value]) => {
+      try {
+        return [name, JSON.parse(JSON.stringify(value, plain) ?? "null")] as const;
+      } catch {
+        return [name, "(no JSON form)"] as const;
+      }
+    });
+    return JSON.stringify(Object.fromEntries(kept));
+  }
 }
 
 function plain(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Error) return { name: value.name, message: value.message };
   return value;
+}
+
+/** A logger whose every line has these fields; no call overrides them. */
+export function withFields(logger: Logger, own: LogFields): Logger {
+  const at =
+    (name: "debug" | "info" | "warn" | "error") =>
+    (message: string, fields?: LogFields): void =>
+      logger[name](message, { ...own, ...fields, ...own });
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
 /** A logger that can't break its caller. */

@@ -19,12 +19,26 @@ export interface LoopOptions {
   readonly slotFreed: Notice;
   /** Told once, when the first admission has been answered. */
   readonly ready: () => void;
-  readonly accept: (claims: readonly Claim[], leaseEndsAt: number) => void;
+  /** Told of each admission that was answered. */
+  readonly admitted: (admission: {
+    readonly capacity: number;
+    readonly claimed: number;
+    readonly refused: Readonly<Record<string, number>>;
+    readonly durationMs: number;
+  }) => void;
+  readonly accept: (claims: readonly Claim[], received: Received) => void;
   readonly availability: Availability;
   readonly leaseMs: number;
   /** The wait between two empty polls: doubled from `min` to `max`, in ms. */
   readonly poll: { readonly min: number; readonly max: number };
   readonly failed: (error: unknown) => void;
+}
+
+/** When claims came: leases end, and the store's clock stood, at these points of the monotonic clock. */
+export interface Received {
+  readonly leaseEndsAt: number;
+  readonly at: number;
+  readonly storeNowMs: number;
 }
 
 /** How long a declaration of sleep is to hold; the worker polls more often than that. */
@@ -49,8 +63,6 @@ export class ClaimLoop {
   #declaredUntil = 0;
   /** Wake-ups in a row that brought nothing: somebody else was faster. */
   #fruitless = 0;
-  /** Store time minus this machine's, in ms, as far as it is known. */
-  #clockOffset = 0;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -116,7 +128,7 @@ export class ClaimLoop {
       }
       if (round.claimed > 0) delay = poll.min;
       if (!round.drained) continue;
-      await this.#sleep(this.#until(round.nextDueMs, jittered(delay)));
+      await this.#sleep(Math.min(round.dueMs, jittered(delay)));
       delay = Math.min(delay * 2, poll.max);
     }
   }
@@ -126,7 +138,7 @@ export class ClaimLoop {
     const { wakeups } = this.#options;
     const first = await this.#admit(free);
     const claimed = first.length;
-    const round = { claimed, drained: claimed === 0, nextDueMs: first.nextDueMs };
+    const round = { claimed, drained: claimed === 0, dueMs: this.#dueMs(first) };
     if (!wakeups || claimed >= free || this.#stopping || this.#quiet) return round;
     // An admission that claims ends the declaration.
     if (claimed > 0) this.#declaredUntil = 0;
@@ -140,7 +152,7 @@ export class ClaimLoop {
     return {
       claimed: claimed + second.length,
       drained: second.length === 0,
-      nextDueMs: second.nextDueMs,
+      dueMs: this.#dueMs(second),
     };
   }
 
@@ -154,22 +166,31 @@ export class ClaimLoop {
       this.#options.ready();
     }
     availability.succeeded();
-    const [claim] = admission;
-    if (claim) {
+    this.#options.admitted({
+      capacity,
+      claimed: admission.length,
+      refused: admission.refused,
+      durationMs: monotonicMs() - sentAt,
+    });
+    if (admission.length > 0) {
       this.#fruitless = 0;
-      this.#clockOffset = claim.expiresAtMs - leaseMs - Date.now();
-      accept(admission, sentAt + leaseMs);
+      accept(admission, {
+        leaseEndsAt: sentAt + leaseMs,
+        at: monotonicMs(),
+        storeNowMs: admission.storeNowMs,
+      });
     } else {
       this.#emptyPolls++;
     }
     return admission;
   }
 
-  /** The wait until a job falls due on the store's clock, or the next poll if that is earlier or the clocks disagree. */
-  #until(nextDueMs: number | null, pollMs: number): number {
-    if (nextDueMs === null) return pollMs;
-    const dueMs = nextDueMs - (Date.now() + this.#clockOffset);
-    return dueMs > 0 ? Math.min(dueMs + 1, pollMs) : pollMs;
+  /** How long until the next job falls due; the store has said both instants, so no clock of this machine is asked. */
+  #dueMs({ nextDueMs, storeNowMs }: AdmitAnswer): number {
+    if (nextDueMs === null) return Infinity;
+    const dueMs = nextDueMs - storeNowMs;
+    // What fell due during the admission is there at the next one.
+    return dueMs > 0 ? dueMs + 1 : this.#options.poll.min;
   }
 
   async #sleep(delayMs: number): Promise<void> {
@@ -204,5 +225,6 @@ interface Round {
   readonly claimed: number;
   /** The last admission brought nothing. */
   readonly drained: boolean;
-  readonly nextDueMs: number | null;
+  /** Infinity: nothing waits for a time. */
+  readonly dueMs: number;
 }

@@ -56,7 +56,7 @@ export interface Settings {
   readonly duties: boolean;
   readonly wakeups: boolean;
   readonly memoryCeiling: number | undefined;
-  readonly middleware: readonly WorkerMiddleware[];
+  readonly middleware: WorkerMiddleware[];
   readonly logger: Logger;
 }
 
@@ -87,7 +87,7 @@ export function settings(options: WorkerOptions): Settings {
     duties: options.duties ?? true,
     wakeups: options.wakeups ?? true,
     memoryCeiling: options.memoryCeiling,
-    middleware: options.middleware ?? [],
+    middleware: [...(options.middleware ?? [])],
     logger: options.logger ?? jsonLogger(),
   };
 }

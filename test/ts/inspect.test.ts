@@ -302,7 +302,13 @@ inspect("distinct_kinds names what waits", async () => {
   assert.ok(kinds.includes("kinds:one"));
   assert.ok(kinds.includes("kinds:two"));
   assert.ok(!kinds.includes("kinds:three"));
+  const inQueues = async (...queues: string[]): Promise<string[]> =>
+    (await call("distinct_kinds", 5000, queues)).map((row) => String(row["distinct_kinds"]));
+  assert.equal(await inQueues("kinds", "kinds", "none"), ["kinds:one", "kinds:two"]);
+  assert.equal(await inQueues("none"), []);
+  assert.equal(await inQueues(), []);
   assert.is((await refusal(call("distinct_kinds", 0))).code, "HR007");
+  assert.is((await refusal(call("distinct_kinds", 1, Array.from({ length: 1001 }, String)))).code, "HR007");
 });
 
 inspect("metrics holds what an exporter needs, each once", async () => {

@@ -49,11 +49,12 @@ begin
       coalesce((
         select jsonb_object_agg(r.reason, r.n)
         from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
-      least(v_next_ms, v_pass.ready_ms);
+      least(v_next_ms, v_pass.ready_ms), :SCHEMA.now_ms();
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  'or a rate class that held jobs back has a token again (null: nothing waits for a time).';
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time), '
+  'by the clock that store_now_ms tells.';
 revoke all on function :SCHEMA.admit_hinted from public;

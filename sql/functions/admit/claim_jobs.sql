@@ -64,7 +64,7 @@ begin
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
       j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
-      null::bigint;
+      null::bigint, null::bigint;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is

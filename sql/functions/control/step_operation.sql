@@ -13,8 +13,10 @@ declare
   v_created bigint := operation.created_at_ms;
   v_found :SCHEMA.found_jobs;
   v_keys bigint[];
+  v_result :SCHEMA.move_result;
   v_key bigint;
-  v_done bigint := 0;
+  v_error text;
+  v_done bigint;
 begin
   v_found := :SCHEMA.find_jobs(operation.selector, v_states, operation.before_key, batch,
     greatest(5000, batch));
@@ -29,23 +31,20 @@ begin
     select from :SCHEMA.job j
     where j.key = any (v_found.keys) and j.key <> all (v_keys) and j.state::text = any (v_states)
       and (operation.action <> 'retry' or j.finalized_at_ms <= v_created));
-  begin
-    v_done := :SCHEMA.apply_operation(operation.action, v_keys);
-  exception when others then
-    v_done := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
-      exception when unique_violation then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object('duplicate', 1)));
-      when others then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
-        perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_result := :SCHEMA.move_each(operation.action, array(select k from unnest(v_keys) k order by k desc),
+    :SCHEMA.now_ms() + 5000, batch);
+  for v_key, v_error in select * from unnest(v_result.failed, v_result.errors) loop
+    -- Whoever holds what a job waits for lets go some time: once more in the next pass.
+    operation.left_over := operation.left_over or v_error ~ '^(55P03|40001|40P01) ';
+    operation.pass_skipped := :SCHEMA.count_skipped(operation.pass_skipped, v_error);
+    if v_error !~ '^23505 ' then
+      perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, v_error);
+    end if;
+  end loop;
+  v_done := v_result.done;
+  if v_result.left_over <> '{}' then
+    v_found.before_key := v_result.left_over[1] + 1;
+  end if;
   operation.affected := operation.affected + v_done;
   operation.pass_affected := operation.pass_affected + v_done;
   operation.before_key := v_found.before_key;

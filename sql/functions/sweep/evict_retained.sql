@@ -13,8 +13,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -23,25 +21,10 @@ begin
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
-  begin
-    v_gone := :SCHEMA.evict_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('evict_retained', v_keys);
-    return v_gone;
-  exception when others then
-    v_gone := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('evict_retained', v_keys);
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
   'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
-  'can''t be deleted is left and named in sweep_error.';
+  'can''t be deleted is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.evict_retained from public;

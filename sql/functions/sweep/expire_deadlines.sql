@@ -11,33 +11,21 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('expire_deadlines');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
     where j.stage < 2 and j.deadline_ms <= v_now and j.state in ('scheduled', 'available', 'retryable')
+      and j.key <> all (v_shelved)
     order by j.deadline_ms
     limit max_rows
     for update skip locked);
-  begin
-    return :SCHEMA.expire_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.expire_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('expire_deadlines', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('expire_deadlines', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('expire_deadlines', v_keys);
 end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
   'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. '
-  'Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.expire_deadlines from public;

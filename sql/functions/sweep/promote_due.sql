@@ -13,8 +13,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('promote_due');
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -23,25 +21,10 @@ begin
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
-  begin
-    v_moved := :SCHEMA.promote_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('promote_due', v_keys);
-    return v_moved;
-  exception when others then
-    v_moved := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('promote_due', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_moved;
-  end;
+  return :SCHEMA.sweep_jobs('promote_due', v_keys);
 end;
 $$;
 comment on function :SCHEMA.promote_due is
   'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
-  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.promote_due from public;

@@ -12,44 +12,40 @@ as $$
 declare
   v_from bigint;
   v_to bigint;
+  v_shelved bigint[] := :SCHEMA.shelved_keys('quarantine_sweep');
+  v_again bigint[];
+  v_look bigint[];
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
+  v_moved bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were
-  -- there.
+  -- there. It does not come by again: those that could not be moved get their other chances beside it.
   select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
-  select max(w.key) into v_to
-  from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
-  if v_to is null then
-    return 0;
-  end if;
+  v_again := array(
+    select e.subject::bigint from :SCHEMA.sweep_error e
+    where e.sweep = 'quarantine_sweep' and e.subject ~ '^[0-9]{1,18}$'
+      and e.subject::bigint <> all (v_shelved)
+    limit max_rows);
+  v_look := array(select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10);
+  v_to := v_look[cardinality(v_look)];
   v_keys := array(
     select j.key
     from :SCHEMA.job j
-    where j.key > v_from and j.key <= v_to and j.stage < 2 and j.state <> 'running'
+    where j.key = any (v_again || v_look) and j.stage < 2 and j.state <> 'running'
       and exists (
         select from :SCHEMA.quarantine q
         where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)))
+      and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update skip locked);
   if cardinality(v_keys) = max_rows then
     v_to := v_keys[max_rows];
   end if;
-  begin
-    v_moved := :SCHEMA.quarantine_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.quarantine_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('quarantine_sweep', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('quarantine_sweep', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_moved := :SCHEMA.sweep_jobs('quarantine_sweep', v_keys);
+  perform :SCHEMA.clear_sweep_errors('quarantine_sweep', array(
+    select k from unnest(v_again) k where k <> all (v_keys)));
   update :SCHEMA.quarantine q set swept_key = v_to where q.swept_key >= v_from and q.swept_key < v_to;
   return v_moved;
 end;
@@ -57,5 +53,5 @@ $$;
 comment on function :SCHEMA.quarantine_sweep is
   'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of '
   'leaving the gate to pass over them. Looks at ten times max_rows jobs and remembers how far it came. '
-  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_sweep from public;

@@ -17,7 +17,6 @@ declare
   v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
-  v_key bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
@@ -36,20 +35,12 @@ begin
     order by j.key
     limit max_rows
     for update of j skip locked);
-  begin
-    return query select * from :SCHEMA.lose_leases(v_keys);
-    perform :SCHEMA.clear_sweep_errors('reclaim_expired', v_keys);
-  exception when others then
-    -- One bad row must not hold up the others: one by one, and the one that fails is named.
-    foreach v_key in array v_keys loop
-      begin
-        return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  perform :SCHEMA.sweep_jobs('reclaim_expired', v_keys);
+  return query
+    select :SCHEMA.job_id(j.key, j.id), j.crash_attempt, j.state = 'quarantined'
+    from :SCHEMA.job j
+    where j.key = any (v_keys) and j.state <> 'running'
+    order by j.key;
   delete from :SCHEMA.lease l
   where l.lease_no = any (v_leases)
     and not exists (
@@ -61,5 +52,5 @@ $$;
 comment on function :SCHEMA.reclaim_expired is
   'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
   'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
-  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
+  'that can''t be moved is left, named in sweep_error, and does not hold up the others. Errors: HR007.';
 revoke all on function :SCHEMA.reclaim_expired from public;

@@ -12,6 +12,7 @@ declare
   c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
+  v_eased boolean;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   if not coalesce(duties, c_all) <@ c_all then
@@ -23,7 +24,7 @@ begin
     continue when v_row.retry_at_ms > :SCHEMA.now_ms();
     did := 0;
     error := null;
-    v_batch := greatest(1, max_rows >> least(v_row.failures, 20));
+    v_batch := greatest(1, max_rows >> v_row.shrink);
     begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
@@ -37,15 +38,20 @@ begin
         when 'make_archive_months' then :SCHEMA.make_archive_months()
         when 'janitor' then :SCHEMA.janitor(v_batch)
       end;
+      -- What was too much is not tried again before a minute has passed.
+      v_eased := v_row.shrink > 0 and v_row.shrunk_at_ms <= :SCHEMA.now_ms() - 60000;
       update :SCHEMA.duty d
-      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0
-      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0
+      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0,
+        shrink = d.shrink - v_eased::integer,
+        shrunk_at_ms = case when v_eased then :SCHEMA.now_ms() else d.shrunk_at_ms end
+      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0 or v_eased
         or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
     exception when others or query_canceled then
       -- Noted and tried again later with half the rows; the other duties go on.
       error := sqlerrm;
       update :SCHEMA.duty d
-      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
+      set failures = least(d.failures, 1000) + 1, shrink = least(d.shrink + 1, 16),
+        shrunk_at_ms = :SCHEMA.now_ms(), last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
         2048), retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
       where d.name = duty;
     end;

@@ -12,6 +12,7 @@ as $$
 declare
   v_operation :SCHEMA.operation;
   v_done bigint := 0;
+  v_passes boolean;
 begin
   perform :SCHEMA.check_max_rows(batch, 10000);
   for v_operation in
@@ -24,11 +25,12 @@ begin
     begin
       v_done := v_done + :SCHEMA.step_operation(v_operation, batch);
     exception when others then
-      -- What another transaction caused passes; the rest is for a person.
+      -- What the server or another transaction caused passes; the rest is for a person.
+      v_passes := sqlstate ~ '^(55P03|25006|40|53|57|58)';
       update :SCHEMA.operation o
-      set status = case when sqlstate in ('55P03', '40001', '40P01') then 'running' else 'failed' end,
+      set status = case when v_passes then 'running' else 'failed' end,
         error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048), updated_at_ms = :SCHEMA.now_ms(),
-        finished_at_ms = case when sqlstate in ('55P03', '40001', '40P01') then null else :SCHEMA.now_ms() end
+        finished_at_ms = case when not v_passes then :SCHEMA.now_ms() end
       where o.operation_id = v_operation.operation_id;
     end;
   end loop;

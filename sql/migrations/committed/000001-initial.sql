@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:026eb6828d5beb2174afd715b10dd3e97b55eb0b
+--! Hash: sha1:34385a9c6411f4ab02e7797cb61980e25cd73f9b
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -71,6 +71,7 @@ create table :SCHEMA.job (
   backoff_base_ms bigint,
   backoff_multiplier double precision,
   backoff_max_ms bigint,
+  counted boolean,
   constraint job_running_has_lease check ((state = 'running') = (lease_no is not null)),
   constraint job_finalized check ((finalized_at_ms is not null) = (
     state in ('completed', 'archived', 'cancelled', 'quarantined', 'undecodable'))),
@@ -89,7 +90,7 @@ create unique index job_id on :SCHEMA.job (id) where id is not null;
 create unique index job_unique_key on :SCHEMA.job (unique_key) where unique_key is not null and stage < 2;
 create index job_quarantined on :SCHEMA.job (quarantined_as, key) where quarantined_as is not null;
 create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not null and stage < 2;
-create index job_task on :SCHEMA.job (kind, key) where backoff_base_ms is not null and stage < 2;
+create index job_task on :SCHEMA.job (kind, key) where counted and stage < 2;
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
 comment on table :SCHEMA.job is
@@ -112,6 +113,8 @@ comment on column :SCHEMA.job.actor_json is 'Who asked for it, as the backend su
 comment on column :SCHEMA.job.signature_hash is 'Of the task''s signature when it was enqueued, 64 bits unsigned; null: unchecked.';
 comment on column :SCHEMA.job.backoff_base_ms is
   'The waits between attempts of a job of the backend surface (policy_backoff_ms); null: a job of the other surface.';
+comment on column :SCHEMA.job.counted is
+  'True for the jobs, of either surface, that max_in_flight of their kind counts.';
 comment on index :SCHEMA.job_task is 'What max_in_flight counts.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
 comment on index :SCHEMA.job_due is 'What promote_due looks for.';
@@ -274,7 +277,8 @@ create type :SCHEMA.claim as (
   enqueued_at_ms bigint,
   scheduled_at_ms bigint,
   refused jsonb,
-  next_due_ms bigint
+  next_due_ms bigint,
+  store_now_ms bigint
 );
 comment on type :SCHEMA.claim is 'A job handed to a worker, with its lease and fence.';
 
@@ -604,6 +608,7 @@ create type :SCHEMA.backend_claim as (
   scheduled_at_ms bigint,
   refused jsonb,
   next_due_ms bigint,
+  store_now_ms bigint,
   run_id text,
   actor_json text,
   signature_hash text
@@ -687,9 +692,12 @@ create table :SCHEMA.duty (
   ran_at_ms bigint,
   failures integer not null default 0,
   retry_at_ms bigint not null default 0,
+  shrink integer not null default 0,
+  shrunk_at_ms bigint not null default 0,
   last_error text
 );
 comment on table :SCHEMA.duty is 'Leases of the sweeps: who runs which, and how the last run went.';
+comment on column :SCHEMA.duty.shrink is 'The duty takes max_rows / 2^shrink rows at a time, since more had failed.';
 
 create table :SCHEMA.sweep_error (
   sweep text not null,
@@ -699,6 +707,9 @@ create table :SCHEMA.sweep_error (
   error text not null,
   primary key (sweep, subject)
 );
+create type :SCHEMA.move_result as (done bigint, failed bigint[], errors text[], left_over bigint[]);
+comment on type :SCHEMA.move_result is
+  'How many jobs were moved, which could not be, and why, and which nobody has tried.';
 comment on table :SCHEMA.sweep_error is 'Rows that a sweep could not move, with the reason; a success removes the row.';
 
 create table :SCHEMA.worker (
@@ -1160,6 +1171,13 @@ as $$
 declare
   v_key text;
 begin
+  if value::text like '%\\u%' then
+    begin
+      perform value::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || sqlerrm, 'text without U+0000');
+    end;
+  end if;
   if json_typeof(value) is distinct from 'object' then
     perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
   end if;
@@ -1227,6 +1245,65 @@ comment on function :SCHEMA.now_ms is
   'tests have one.';
 revoke all on function :SCHEMA.now_ms from public;
 --! EndIncluded internal/now_ms.sql
+--! Included internal/use_test_clock.sql
+create or replace function :SCHEMA.use_test_clock()
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (select from :SCHEMA.test_clock) then
+    return;
+  end if;
+  if exists (select from :SCHEMA.job) or exists (select from :SCHEMA.worker)
+    or exists (select from :SCHEMA.duty)
+  then
+    perform :SCHEMA.raise_invalid('schema', 'has been worked with, so its time stays as it is',
+      'a schema without jobs, workers and duties');
+  end if;
+  insert into :SCHEMA.test_clock (offset_ms) values (0) on conflict do nothing;
+end;
+$$;
+comment on function :SCHEMA.use_test_clock is
+  'Makes this a schema for tests, whose time move_test_clock may move. Only for the owner, and only while '
+  'nothing has been done in it: no schema that is in use can come to it. Errors: HR007.';
+revoke all on function :SCHEMA.use_test_clock from public;
+--! EndIncluded internal/use_test_clock.sql
+--! Included internal/move_test_clock.sql
+create or replace function :SCHEMA.move_test_clock(by_ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  -- The year 9999.
+  c_last_ms bigint := 253402300799999;
+  v_offset_ms bigint;
+begin
+  select c.offset_ms into v_offset_ms from :SCHEMA.test_clock c for update;
+  if not found then
+    perform :SCHEMA.raise_invalid('schema', 'has no test clock: its time can''t be moved',
+      'a schema for which use_test_clock() was called before its first job');
+  end if;
+  perform :SCHEMA.check_range('by_ms', by_ms, -c_last_ms, c_last_ms);
+  perform :SCHEMA.check_range('now_ms', :SCHEMA.now_ms() + by_ms, 0, c_last_ms);
+  if by_ms < 0 and (exists (select from :SCHEMA.job) or exists (select from :SCHEMA.duty)) then
+    perform :SCHEMA.raise_invalid('by_ms', 'sets time back', 'not below 0 once there are jobs or duties');
+  end if;
+  update :SCHEMA.test_clock set offset_ms = v_offset_ms + by_ms;
+  return :SCHEMA.now_ms();
+end;
+$$;
+comment on function :SCHEMA.move_test_clock is
+  'Moves the time of a schema for tests by so many milliseconds and returns the new now; with 0 it just '
+  'reads. Time goes back only while there is nothing that remembers it. Only for the owner. Errors: HR007, '
+  'also where use_test_clock was not called.';
+revoke all on function :SCHEMA.move_test_clock from public;
+--! EndIncluded internal/move_test_clock.sql
 --! Included internal/class_key.sql
 create or replace function :SCHEMA.class_key(rate_classes text[])
 returns text
@@ -2145,6 +2222,29 @@ comment on function :SCHEMA.place_jobs is
   'Inserts checked jobs and returns what became of each; the caller undoes the batch where one was refused.';
 revoke all on function :SCHEMA.place_jobs from public;
 --! EndIncluded enqueue/place_jobs.sql
+--! Included enqueue/counted_kinds.sql
+create or replace function :SCHEMA.counted_kinds(kinds text[])
+returns text[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Most installs have no tasks.
+  if not exists (select from :SCHEMA.task_config) and not exists (select from :SCHEMA.task_limit) then
+    return '{}';
+  end if;
+  return array(
+    select distinct k from unnest(kinds) k
+    where exists (select from :SCHEMA.task_config c where c.task_name = k)
+      or exists (select from :SCHEMA.task_limit l where l.task_name = k));
+end;
+$$;
+comment on function :SCHEMA.counted_kinds is
+  'Those kinds that are tasks with policies: their jobs are counted, whichever surface enqueues them.';
+revoke all on function :SCHEMA.counted_kinds from public;
+--! EndIncluded enqueue/counted_kinds.sql
 --! Included enqueue/place_named.sql
 create or replace function :SCHEMA.place_named(job :SCHEMA.job_input, at_ms bigint)
 returns :SCHEMA.placed_job
@@ -2161,6 +2261,8 @@ declare
     at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
   v_state :SCHEMA.job_state :=
     case when job.pending then 'pending' when v_start_ms > at_ms then 'scheduled' else 'available' end;
+  v_counted boolean := (job.face).backoff_base_ms is not null
+    or job.kind = any (:SCHEMA.counted_kinds(array[job.kind]));
   v_placed :SCHEMA.placed_job;
   v_holder :SCHEMA.job;
   v_throttle :SCHEMA.throttle;
@@ -2209,7 +2311,7 @@ begin
         tags,
       sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash,
         backoff_base_ms,
-      backoff_multiplier, backoff_max_ms)
+      backoff_multiplier, backoff_max_ms, counted)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
@@ -2219,7 +2321,7 @@ begin
         job.periodic_tick_ms,
       (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms,
         (job.face).backoff_multiplier,
-      (job.face).backoff_max_ms)
+      (job.face).backoff_max_ms, nullif(v_counted, false))
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then
@@ -2283,6 +2385,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_counted text[] := :SCHEMA.counted_kinds(array(select j.kind from unnest(jobs) j));
   v_keys bigint[];
   v_lanes :SCHEMA.lane_entry[];
 begin
@@ -2291,7 +2394,7 @@ begin
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
         partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      class_key, periodic_schedule_id, periodic_tick_ms)
+      class_key, periodic_schedule_id, periodic_tick_ms, counted)
     select
       cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
         else 'available' end
@@ -2301,7 +2404,7 @@ begin
       j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
         j.headers, j.tags,
       j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
-      j.periodic_schedule_id, j.periodic_tick_ms
+      j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
     from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
@@ -2704,13 +2807,14 @@ begin
       coalesce((
         select jsonb_object_agg(r.reason, r.n)
         from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
-      least(v_next_ms, v_pass.ready_ms);
+      least(v_next_ms, v_pass.ready_ms), :SCHEMA.now_ms();
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  'or a rate class that held jobs back has a token again (null: nothing waits for a time).';
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time), '
+  'by the clock that store_now_ms tells.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2944,7 +3048,7 @@ begin
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
       j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
-      null::bigint;
+      null::bigint, null::bigint;
 end;
 $$;
 comment on function :SCHEMA.claim_jobs is
@@ -4281,7 +4385,7 @@ $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
   'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor.';
+  'horizon of the janitor. Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
@@ -4300,7 +4404,7 @@ end;
 $$;
 comment on function :SCHEMA.complete is
   'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
-  'roll back: the fence then undoes the business writes too.';
+  'roll back: the fence then undoes the business writes too. Errors: HR005, HR007.';
 revoke all on function :SCHEMA.complete from public;
 --! EndIncluded settle/complete.sql
 --! Included settle/hold.sql
@@ -4503,7 +4607,7 @@ end;
 $$;
 comment on function :SCHEMA.release is
   'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
-  'lease_rejected.';
+  'lease_rejected, HR007.';
 revoke all on function :SCHEMA.release from public;
 --! EndIncluded settle/release.sql
 --! Included settle/renew.sql
@@ -6122,20 +6226,6 @@ comment on function :SCHEMA.claim_duty is
   'waits. Errors: HR007.';
 revoke all on function :SCHEMA.claim_duty from public;
 --! EndIncluded sweep/claim_duty.sql
---! Included sweep/clear_sweep_error.sql
-create or replace function :SCHEMA.clear_sweep_error(sweep text, subject text)
-returns void
-language sql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-  delete from :SCHEMA.sweep_error e
-  where e.sweep = clear_sweep_error.sweep and e.subject = clear_sweep_error.subject;
-$$;
-comment on function :SCHEMA.clear_sweep_error is 'Forgets a row that a sweep has moved after all.';
-revoke all on function :SCHEMA.clear_sweep_error from public;
---! EndIncluded sweep/clear_sweep_error.sql
 --! Included sweep/clear_sweep_errors.sql
 create or replace function :SCHEMA.clear_sweep_errors(sweep text, keys bigint[])
 returns void
@@ -6145,7 +6235,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   delete from :SCHEMA.sweep_error e
-  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k);
+  where e.sweep = clear_sweep_errors.sweep and e.subject in (select k::text from unnest(keys) k)
+    and exists (select from :SCHEMA.sweep_error o where o.sweep = clear_sweep_errors.sweep);
 $$;
 comment on function :SCHEMA.clear_sweep_errors is 'Forgets jobs that a sweep has moved after all.';
 revoke all on function :SCHEMA.clear_sweep_errors from public;
@@ -6210,8 +6301,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('evict_retained');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -6220,27 +6309,12 @@ begin
     order by j.evict_at_ms
     limit max_rows
     for update skip locked);
-  begin
-    v_gone := :SCHEMA.evict_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('evict_retained', v_keys);
-    return v_gone;
-  exception when others then
-    v_gone := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.evict_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('evict_retained', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('evict_retained', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('evict_retained', v_keys);
 end;
 $$;
 comment on function :SCHEMA.evict_retained is
   'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
-  'can''t be deleted is left and named in sweep_error.';
+  'can''t be deleted is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
 --! Included sweep/janitor.sql
@@ -6343,7 +6417,7 @@ comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
   'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
   'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
-  'day; what is stored about queues idle for an hour; lines that stay empty.';
+  'day; what is stored about queues idle for an hour; lines that stay empty. Errors: HR007.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -6463,13 +6537,140 @@ as $$
     select e.subject::bigint
     from :SCHEMA.sweep_error e
     where e.sweep = shelved_keys.sweep and e.subject ~ '^[0-9]{1,18}$'
-      and e.at_ms > :SCHEMA.now_ms() - 60000);
+      and e.at_ms > :SCHEMA.now_ms() - (60000 << least(e.times - 1, 4)::integer));
 $$;
 comment on function :SCHEMA.shelved_keys is
-  'Jobs that a sweep could not move within the last minute. It passes over them, so that the others need not '
-  'be moved one by one at each run, and tries them again when the minute is over.';
+  'Jobs that a sweep could not move a short while ago. It passes over them, so that the others do not suffer '
+  'from them at each run, and tries them again after a minute, then two, four, eight, and every sixteen.';
 revoke all on function :SCHEMA.shelved_keys from public;
 --! EndIncluded sweep/shelved_keys.sql
+--! Included sweep/move_jobs.sql
+create or replace function :SCHEMA.move_jobs(move text, keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_moved bigint := 0;
+  v_lanes :SCHEMA.lane_entry[];
+begin
+  case move_jobs.move
+    when 'reclaim_expired' then
+      return (select count(*) from :SCHEMA.lose_leases(keys));
+    when 'promote_due' then
+      return :SCHEMA.promote_jobs(keys);
+    when 'expire_deadlines' then
+      return :SCHEMA.expire_jobs(keys);
+    when 'quarantine_sweep' then
+      return :SCHEMA.quarantine_jobs(keys);
+    when 'evict_retained' then
+      return :SCHEMA.evict_jobs(keys);
+    when 'retry' then
+      return :SCHEMA.retry_jobs(keys);
+    when 'cancel' then
+      return :SCHEMA.cancel_jobs(keys);
+    when 'delete' then
+      return :SCHEMA.remove_jobs(keys);
+    when 'delete_queue' then
+      perform :SCHEMA.cancel_jobs(array(
+        select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
+      return :SCHEMA.remove_jobs(keys);
+    when 'promote' then
+      with moved as (
+        update :SCHEMA.job j
+        set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
+        where j.key = any (keys) and j.state = 'pending'
+        returning j.*
+      )
+      select count(*), :SCHEMA.lanes_for(array_agg(cast(m as :SCHEMA.job))) into v_moved, v_lanes
+        from moved m;
+      perform :SCHEMA.open_lanes(v_lanes);
+      return v_moved;
+  end case;
+end;
+$$;
+comment on function :SCHEMA.move_jobs is
+  'Does to jobs, which the caller has found and locked, what a sweep or a bulk operation is for. Returns how '
+  'many were moved.';
+revoke all on function :SCHEMA.move_jobs from public;
+--! EndIncluded sweep/move_jobs.sql
+--! Included sweep/move_each.sql
+create or replace function :SCHEMA.move_each(move text, keys bigint[], until_ms bigint, most_failed integer)
+returns :SCHEMA.move_result
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '250ms'
+as $$
+declare
+  v_all :SCHEMA.move_result := row(0, '{}', '{}', '{}');
+  v_part :SCHEMA.move_result;
+  v_count integer := cardinality(keys);
+  v_error text;
+begin
+  if v_count = 0 then
+    return v_all;
+  end if;
+  begin
+    v_all.done := :SCHEMA.move_jobs(move, keys);
+    return v_all;
+  exception when others then
+    v_error := sqlstate || ' ' || sqlerrm;
+  end;
+  if v_count = 1 then
+    v_all.failed := keys;
+    v_all.errors := array[v_error];
+    return v_all;
+  elsif most_failed < 1 or :SCHEMA.now_ms() > until_ms then
+    v_all.left_over := keys;
+    return v_all;
+  end if;
+  -- The rows that fail are found by halves, so the others cost a few statements and not one each.
+  v_all := :SCHEMA.move_each(move, keys[1 : v_count / 2], until_ms, most_failed);
+  if v_all.left_over <> '{}' then
+    v_all.left_over := v_all.left_over || keys[v_count / 2 + 1 : v_count];
+    return v_all;
+  end if;
+  v_part := :SCHEMA.move_each(move, keys[v_count / 2 + 1 : v_count], until_ms,
+    most_failed - cardinality(v_all.failed));
+  return row(v_all.done + v_part.done, v_all.failed || v_part.failed, v_all.errors || v_part.errors,
+    v_part.left_over);
+end;
+$$;
+comment on function :SCHEMA.move_each is
+  'move_jobs for all that can be moved, in order: one bad row holds up no other. Says how many were moved, '
+  'which failed and why, and which, the last ones, it did not come to because the time was over or '
+  'most_failed had failed.';
+revoke all on function :SCHEMA.move_each from public;
+--! EndIncluded sweep/move_each.sql
+--! Included sweep/sweep_jobs.sql
+create or replace function :SCHEMA.sweep_jobs(sweep text, keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_result :SCHEMA.move_result := :SCHEMA.move_each(sweep, keys, :SCHEMA.now_ms() + 5000, 50);
+begin
+  perform :SCHEMA.clear_sweep_errors(sweep, array(
+    select k from unnest(keys) k where k <> all (v_result.failed) and k <> all (v_result.left_over)));
+  perform :SCHEMA.note_sweep_error(sweep, f.key::text, f.error)
+  from unnest(v_result.failed, v_result.errors) f(key, error);
+  return v_result.done;
+end;
+$$;
+comment on function :SCHEMA.sweep_jobs is
+  'Moves jobs, which a sweep has found and locked. Those that can''t be moved are left and named in '
+  'sweep_error; how many were moved is returned.';
+revoke all on function :SCHEMA.sweep_jobs from public;
+--! EndIncluded sweep/sweep_jobs.sql
 --! Included sweep/promote_due.sql
 create or replace function :SCHEMA.promote_due(max_rows integer default 1000)
 returns bigint
@@ -6486,8 +6687,6 @@ declare
   v_now bigint := :SCHEMA.now_ms();
   v_shelved bigint[] := :SCHEMA.shelved_keys('promote_due');
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
@@ -6496,27 +6695,12 @@ begin
     order by j.scheduled_at_ms, j.key
     limit max_rows
     for update skip locked);
-  begin
-    v_moved := :SCHEMA.promote_jobs(v_keys);
-    perform :SCHEMA.clear_sweep_errors('promote_due', v_keys);
-    return v_moved;
-  exception when others then
-    v_moved := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.promote_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('promote_due', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('promote_due', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_moved;
-  end;
+  return :SCHEMA.sweep_jobs('promote_due', v_keys);
 end;
 $$;
 comment on function :SCHEMA.promote_due is
   'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
-  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.promote_due from public;
 --! EndIncluded sweep/promote_due.sql
 --! Included sweep/promote_jobs.sql
@@ -6576,7 +6760,6 @@ declare
   v_shelved bigint[] := :SCHEMA.shelved_keys('reclaim_expired');
   v_leases bigint[];
   v_keys bigint[];
-  v_key bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_leases := array(
@@ -6595,20 +6778,12 @@ begin
     order by j.key
     limit max_rows
     for update of j skip locked);
-  begin
-    return query select * from :SCHEMA.lose_leases(v_keys);
-    perform :SCHEMA.clear_sweep_errors('reclaim_expired', v_keys);
-  exception when others then
-    -- One bad row must not hold up the others: one by one, and the one that fails is named.
-    foreach v_key in array v_keys loop
-      begin
-        return query select * from :SCHEMA.lose_leases(array[v_key]);
-        perform :SCHEMA.clear_sweep_errors('reclaim_expired', array[v_key]);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('reclaim_expired', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  perform :SCHEMA.sweep_jobs('reclaim_expired', v_keys);
+  return query
+    select :SCHEMA.job_id(j.key, j.id), j.crash_attempt, j.state = 'quarantined'
+    from :SCHEMA.job j
+    where j.key = any (v_keys) and j.state <> 'running'
+    order by j.key;
   delete from :SCHEMA.lease l
   where l.lease_no = any (v_leases)
     and not exists (
@@ -6620,7 +6795,7 @@ $$;
 comment on function :SCHEMA.reclaim_expired is
   'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
   'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
-  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
+  'that can''t be moved is left, named in sweep_error, and does not hold up the others. Errors: HR007.';
 revoke all on function :SCHEMA.reclaim_expired from public;
 --! EndIncluded sweep/reclaim_expired.sql
 --! Included sweep/release_duty.sql
@@ -6641,7 +6816,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release_duty is
-  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens. Errors: HR007.';
 revoke all on function :SCHEMA.release_duty from public;
 --! EndIncluded sweep/release_duty.sql
 --! Included sweep/retire_lanes.sql
@@ -6720,7 +6895,7 @@ end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
   'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
-  'folded.';
+  'folded. Errors: HR007.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
 --! Included sweep/duty_names.sql
@@ -6740,8 +6915,8 @@ as $$
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',
-    'make_archive_months',
-    'janitor'];
+    'janitor',
+    'make_archive_months'];
 $$;
 comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
 revoke all on function :SCHEMA.duty_names from public;
@@ -6761,6 +6936,7 @@ declare
   c_all text[] := :SCHEMA.duty_names();
   v_row :SCHEMA.duty;
   v_batch integer;
+  v_eased boolean;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   if not coalesce(duties, c_all) <@ c_all then
@@ -6772,7 +6948,7 @@ begin
     continue when v_row.retry_at_ms > :SCHEMA.now_ms();
     did := 0;
     error := null;
-    v_batch := greatest(1, max_rows >> least(v_row.failures, 20));
+    v_batch := greatest(1, max_rows >> v_row.shrink);
     begin
       did := case duty
         when 'reclaim_expired' then (select count(*) from :SCHEMA.reclaim_expired(v_batch))
@@ -6786,15 +6962,20 @@ begin
         when 'make_archive_months' then :SCHEMA.make_archive_months()
         when 'janitor' then :SCHEMA.janitor(v_batch)
       end;
+      -- What was too much is not tried again before a minute has passed.
+      v_eased := v_row.shrink > 0 and v_row.shrunk_at_ms <= :SCHEMA.now_ms() - 60000;
       update :SCHEMA.duty d
-      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0
-      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0
+      set failures = 0, ran_at_ms = :SCHEMA.now_ms(), last_error = null, retry_at_ms = 0,
+        shrink = d.shrink - v_eased::integer,
+        shrunk_at_ms = case when v_eased then :SCHEMA.now_ms() else d.shrunk_at_ms end
+      where d.name = duty and (d.failures > 0 or d.ran_at_ms is null or did > 0 or v_eased
         or d.ran_at_ms < :SCHEMA.now_ms() - 60000);
     exception when others or query_canceled then
       -- Noted and tried again later with half the rows; the other duties go on.
       error := sqlerrm;
       update :SCHEMA.duty d
-      set failures = least(d.failures, 1000) + 1, last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
+      set failures = least(d.failures, 1000) + 1, shrink = least(d.shrink + 1, 16),
+        shrunk_at_ms = :SCHEMA.now_ms(), last_error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm,
         2048), retry_at_ms = :SCHEMA.now_ms() + least(60000, 1000 << least(d.failures, 6))
       where d.name = duty;
     end;
@@ -6822,35 +7003,23 @@ set lock_timeout = '2s'
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_shelved bigint[] := :SCHEMA.shelved_keys('expire_deadlines');
   v_keys bigint[];
-  v_key bigint;
-  v_gone bigint := 0;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   v_keys := array(
     select j.key from :SCHEMA.job j
     where j.stage < 2 and j.deadline_ms <= v_now and j.state in ('scheduled', 'available', 'retryable')
+      and j.key <> all (v_shelved)
     order by j.deadline_ms
     limit max_rows
     for update skip locked);
-  begin
-    return :SCHEMA.expire_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_gone := v_gone + :SCHEMA.expire_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('expire_deadlines', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('expire_deadlines', v_key::text, sqlerrm);
-      end;
-    end loop;
-    return v_gone;
-  end;
+  return :SCHEMA.sweep_jobs('expire_deadlines', v_keys);
 end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
   'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. '
-  'Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.expire_deadlines from public;
 --! EndIncluded sweep/expire_deadlines.sql
 --! Included sweep/expire_jobs.sql
@@ -7014,44 +7183,40 @@ as $$
 declare
   v_from bigint;
   v_to bigint;
+  v_shelved bigint[] := :SCHEMA.shelved_keys('quarantine_sweep');
+  v_again bigint[];
+  v_look bigint[];
   v_keys bigint[];
-  v_key bigint;
-  v_moved bigint := 0;
+  v_moved bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
   -- New jobs of a quarantined content are refused, so each content needs one walk over the jobs that were
-  -- there.
+  -- there. It does not come by again: those that could not be moved get their other chances beside it.
   select min(q.swept_key) into v_from from :SCHEMA.quarantine q;
-  select max(w.key) into v_to
-  from (select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10) w;
-  if v_to is null then
-    return 0;
-  end if;
+  v_again := array(
+    select e.subject::bigint from :SCHEMA.sweep_error e
+    where e.sweep = 'quarantine_sweep' and e.subject ~ '^[0-9]{1,18}$'
+      and e.subject::bigint <> all (v_shelved)
+    limit max_rows);
+  v_look := array(select j.key from :SCHEMA.job j where j.key > v_from order by j.key limit max_rows * 10);
+  v_to := v_look[cardinality(v_look)];
   v_keys := array(
     select j.key
     from :SCHEMA.job j
-    where j.key > v_from and j.key <= v_to and j.stage < 2 and j.state <> 'running'
+    where j.key = any (v_again || v_look) and j.stage < 2 and j.state <> 'running'
       and exists (
         select from :SCHEMA.quarantine q
         where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)))
+      and j.key <> all (v_shelved)
     order by j.key
     limit max_rows
     for update skip locked);
   if cardinality(v_keys) = max_rows then
     v_to := v_keys[max_rows];
   end if;
-  begin
-    v_moved := :SCHEMA.quarantine_jobs(v_keys);
-  exception when others then
-    foreach v_key in array v_keys loop
-      begin
-        v_moved := v_moved + :SCHEMA.quarantine_jobs(array[v_key]);
-        perform :SCHEMA.clear_sweep_error('quarantine_sweep', v_key::text);
-      exception when others then
-        perform :SCHEMA.note_sweep_error('quarantine_sweep', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_moved := :SCHEMA.sweep_jobs('quarantine_sweep', v_keys);
+  perform :SCHEMA.clear_sweep_errors('quarantine_sweep', array(
+    select k from unnest(v_again) k where k <> all (v_keys)));
   update :SCHEMA.quarantine q set swept_key = v_to where q.swept_key >= v_from and q.swept_key < v_to;
   return v_moved;
 end;
@@ -7059,7 +7224,7 @@ $$;
 comment on function :SCHEMA.quarantine_sweep is
   'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of '
   'leaving the gate to pass over them. Looks at ten times max_rows jobs and remembers how far it came. '
-  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_sweep from public;
 --! EndIncluded sweep/quarantine_sweep.sql
 --! Included policy/set_transition_guard.sql
@@ -7229,7 +7394,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_bare is
-  'What quarantine_list shows of each content, without the payload.';
+  'What quarantine_list shows of each content, without the payload. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_bare from public;
 --! EndIncluded policy/quarantine_bare.sql
 --! Included policy/quarantine_sample.sql
@@ -8704,49 +8869,29 @@ comment on function :SCHEMA.operation_states is
   'The states that a bulk operation moves jobs from: those of the single move of the same name.';
 revoke all on function :SCHEMA.operation_states from public;
 --! EndIncluded control/operation_states.sql
---! Included control/apply_operation.sql
-create or replace function :SCHEMA.apply_operation(action text, keys bigint[])
-returns bigint
+--! Included control/count_skipped.sql
+create or replace function :SCHEMA.count_skipped(skipped jsonb, error text)
+returns jsonb
 language plpgsql
-volatile
+stable
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
 as $$
 declare
-  v_moved bigint := 0;
-  v_lanes :SCHEMA.lane_entry[];
+  v_reason text := case when error ~ '^23505 ' then 'duplicate' else left(error, 106) end;
 begin
-  case apply_operation.action
-    when 'retry' then
-      return :SCHEMA.retry_jobs(keys);
-    when 'cancel' then
-      return :SCHEMA.cancel_jobs(keys);
-    when 'delete' then
-      return :SCHEMA.remove_jobs(keys);
-    when 'delete_queue' then
-      perform :SCHEMA.cancel_jobs(array(
-        select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
-      return :SCHEMA.remove_jobs(keys);
-    when 'promote' then
-      with moved as (
-        update :SCHEMA.job j
-        set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
-        where j.key = any (keys) and j.state = 'pending'
-        returning j.*
-      )
-      select count(*), :SCHEMA.lanes_for(array_agg(cast(m as :SCHEMA.job))) into v_moved, v_lanes
-        from moved m;
-      perform :SCHEMA.open_lanes(v_lanes);
-      return v_moved;
-  end case;
+  -- A message may name the row, so there may be as many as rows.
+  if not skipped ? v_reason and (select count(*) from jsonb_object_keys(skipped)) >= 20 then
+    v_reason := 'other';
+  end if;
+  return :SCHEMA.sum_counts(jsonb_build_array(skipped, jsonb_build_object(v_reason, 1)));
 end;
 $$;
-comment on function :SCHEMA.apply_operation is
-  'Does to jobs, which the caller has locked, what a bulk operation asks for. Returns how many were moved.';
-revoke all on function :SCHEMA.apply_operation from public;
---! EndIncluded control/apply_operation.sql
+comment on function :SCHEMA.count_skipped is
+  'The counts of the jobs that a bulk operation could not move, by reason, with one more; at most 20 reasons '
+  'and other.';
+revoke all on function :SCHEMA.count_skipped from public;
+--! EndIncluded control/count_skipped.sql
 --! Included control/clear_queue.sql
 create or replace function :SCHEMA.clear_queue(queue text)
 returns void
@@ -8793,8 +8938,10 @@ declare
   v_created bigint := operation.created_at_ms;
   v_found :SCHEMA.found_jobs;
   v_keys bigint[];
+  v_result :SCHEMA.move_result;
   v_key bigint;
-  v_done bigint := 0;
+  v_error text;
+  v_done bigint;
 begin
   v_found := :SCHEMA.find_jobs(operation.selector, v_states, operation.before_key, batch,
     greatest(5000, batch));
@@ -8809,23 +8956,20 @@ begin
     select from :SCHEMA.job j
     where j.key = any (v_found.keys) and j.key <> all (v_keys) and j.state::text = any (v_states)
       and (operation.action <> 'retry' or j.finalized_at_ms <= v_created));
-  begin
-    v_done := :SCHEMA.apply_operation(operation.action, v_keys);
-  exception when others then
-    v_done := 0;
-    foreach v_key in array v_keys loop
-      begin
-        v_done := v_done + :SCHEMA.apply_operation(operation.action, array[v_key]);
-      exception when unique_violation then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object('duplicate', 1)));
-      when others then
-        operation.pass_skipped := :SCHEMA.sum_counts(jsonb_build_array(
-          operation.pass_skipped, jsonb_build_object(sqlstate || ' ' || left(sqlerrm, 100), 1)));
-        perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, sqlerrm);
-      end;
-    end loop;
-  end;
+  v_result := :SCHEMA.move_each(operation.action, array(select k from unnest(v_keys) k order by k desc),
+    :SCHEMA.now_ms() + 5000, batch);
+  for v_key, v_error in select * from unnest(v_result.failed, v_result.errors) loop
+    -- Whoever holds what a job waits for lets go some time: once more in the next pass.
+    operation.left_over := operation.left_over or v_error ~ '^(55P03|40001|40P01) ';
+    operation.pass_skipped := :SCHEMA.count_skipped(operation.pass_skipped, v_error);
+    if v_error !~ '^23505 ' then
+      perform :SCHEMA.note_sweep_error('run_pending_operations', v_key::text, v_error);
+    end if;
+  end loop;
+  v_done := v_result.done;
+  if v_result.left_over <> '{}' then
+    v_found.before_key := v_result.left_over[1] + 1;
+  end if;
   operation.affected := operation.affected + v_done;
   operation.pass_affected := operation.pass_affected + v_done;
   operation.before_key := v_found.before_key;
@@ -9032,9 +9176,22 @@ as $$
 #variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(delete_queue.queue);
+  v_schedules text[];
   v_depth bigint;
   v_id text;
 begin
+  -- Before the queue is locked: who ticks a schedule has locked that first.
+  if coalesce(delete_queue.force, false) then
+    update :SCHEMA.schedule s set paused = true where s.queue = v_queue and not s.paused;
+  else
+    v_schedules := array(
+      select s.id from :SCHEMA.schedule s where s.queue = v_queue and not s.paused order by s.id limit 4);
+    if v_schedules <> '{}' then
+      perform :SCHEMA.raise_invalid('queue', 'is the queue of the schedule ' || array_to_string(
+        v_schedules[1 : 3], ', ') || case when cardinality(v_schedules) > 3 then ' and others' else '' end,
+        'no schedule that is not paused, or force');
+    end if;
+  end if;
   insert into :SCHEMA.queue (queue) values (v_queue) on conflict do nothing;
   perform from :SCHEMA.queue q where q.queue = v_queue for update;
   select o.operation_id into v_id
@@ -9064,11 +9221,12 @@ begin
 end;
 $$;
 comment on function :SCHEMA.delete_queue is
-  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs is refused (HR007) unless '
-  'force is true; then a bulk operation, whose id is returned, cancels what runs and deletes every job of '
-  'the queue, finished ones too, while producers are told HR004 backpressure with limit 0; when it is '
-  'completed the name is as if it had never been used, and takes jobs again. Without force finished jobs '
-  'stay as long as their retention says. Null: done already. Errors: HR007.';
+  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs, or with a schedule that '
+  'is not paused, is refused (HR007) unless force is true; then its schedules are paused, and a bulk '
+  'operation, whose id is returned, cancels what runs and deletes every job of the queue, finished ones too, '
+  'while producers are told HR004 backpressure with limit 0; when it is completed the name is as if it had '
+  'never been used, and takes jobs again. Without force finished jobs stay as long as their retention says. '
+  'Null: done already. Errors: HR007.';
 revoke all on function :SCHEMA.delete_queue from public;
 --! EndIncluded control/delete_queue.sql
 --! Included sweep/run_pending_operations.sql
@@ -9086,6 +9244,7 @@ as $$
 declare
   v_operation :SCHEMA.operation;
   v_done bigint := 0;
+  v_passes boolean;
 begin
   perform :SCHEMA.check_max_rows(batch, 10000);
   for v_operation in
@@ -9098,11 +9257,12 @@ begin
     begin
       v_done := v_done + :SCHEMA.step_operation(v_operation, batch);
     exception when others then
-      -- What another transaction caused passes; the rest is for a person.
+      -- What the server or another transaction caused passes; the rest is for a person.
+      v_passes := sqlstate ~ '^(55P03|25006|40|53|57|58)';
       update :SCHEMA.operation o
-      set status = case when sqlstate in ('55P03', '40001', '40P01') then 'running' else 'failed' end,
+      set status = case when v_passes then 'running' else 'failed' end,
         error = :SCHEMA.cut_text(sqlstate || ' ' || sqlerrm, 2048), updated_at_ms = :SCHEMA.now_ms(),
-        finished_at_ms = case when sqlstate in ('55P03', '40001', '40P01') then null else :SCHEMA.now_ms() end
+        finished_at_ms = case when not v_passes then :SCHEMA.now_ms() end
       where o.operation_id = v_operation.operation_id;
     end;
   end loop;
@@ -9147,6 +9307,55 @@ comment on function :SCHEMA.make_archive_partition is
   'Makes the partition of the archive for a month, in UTC; false where it exists.';
 revoke all on function :SCHEMA.make_archive_partition from public;
 --! EndIncluded internal/make_archive_partition.sql
+--! Included sweep/drop_archive_months.sql
+create or replace function :SCHEMA.drop_archive_months()
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+declare
+  v_last text := to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC' - interval '1 month 1 day',
+    'YYYYMM');
+  v_name text;
+  v_used boolean;
+begin
+  for v_name in
+    select c.relname
+    from pg_class p
+    join pg_namespace n on n.oid = p.relnamespace
+    join pg_inherits i on i.inhparent = p.oid
+    join pg_class c on c.oid = i.inhrelid
+    where n.nspname = :SCHEMA_LITERAL and p.relname = 'job_archive' and c.relname ~ '^job_archive_\d{6}$'
+      and right(c.relname, 6) <= v_last
+    order by c.relname
+  loop
+    execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+    continue when v_used;
+    begin
+      -- The parent first, as everybody who reads or writes the archive. Who holds it is not waited for long,
+      -- because others wait behind us: the next run tries again.
+      lock table only :SCHEMA.job_archive in access exclusive mode;
+      execute format('lock table %I.%I in access exclusive mode', :SCHEMA_LITERAL, v_name);
+      execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+      if not v_used then
+        execute format('drop table %I.%I', :SCHEMA_LITERAL, v_name);
+        return 1;
+      end if;
+    exception when lock_not_available then
+      return 0;
+    end;
+  end loop;
+  return 0;
+end;
+$$;
+comment on function :SCHEMA.drop_archive_months is
+  'Drops the partition of a month of the archive that has been over for a day and has no jobs left, one a '
+  'call. Holds the archive, and nothing else, until the transaction ends. Returns how many it dropped.';
+revoke all on function :SCHEMA.drop_archive_months from public;
+--! EndIncluded sweep/drop_archive_months.sql
 --! Included sweep/make_archive_months.sql
 create or replace function :SCHEMA.make_archive_months()
 returns bigint
@@ -9165,11 +9374,12 @@ begin
       v_made := v_made + 1;
     end if;
   end loop;
-  return v_made;
+  return v_made + :SCHEMA.drop_archive_months();
 end;
 $$;
 comment on function :SCHEMA.make_archive_months is
-  'Makes the partitions of the archive for this month and the next two that are missing. Returns how many.';
+  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past '
+  'one that is empty. Returns how many.';
 revoke all on function :SCHEMA.make_archive_months from public;
 --! EndIncluded sweep/make_archive_months.sql
 --! Included sweep/prune_archive_month.sql
@@ -9277,6 +9487,12 @@ begin
   perform :SCHEMA.check_text('incarnation', heartbeat_worker.incarnation, 255, true);
   perform :SCHEMA.check_text('host', heartbeat_worker.host, 255, true);
   perform :SCHEMA.check_text('status', heartbeat_worker.status, 255);
+  perform :SCHEMA.check_range('pid', heartbeat_worker.pid, 0, 2147483647);
+  if heartbeat_worker.queues is null or heartbeat_worker.duties_active is null then
+    perform :SCHEMA.raise_invalid(case when heartbeat_worker.queues is null then 'queues'
+      else 'duties_active' end, 'must be given', 'no null');
+  end if;
+  perform :SCHEMA.check_text('queues', q, 255, true) from unnest(heartbeat_worker.queues) q;
   perform :SCHEMA.check_range('concurrency', heartbeat_worker.concurrency, 0, 2147483647);
   perform :SCHEMA.check_range('inflight', heartbeat_worker.inflight, 0, 2147483647);
   perform :SCHEMA.check_range('polls', heartbeat_worker.polls, 0, 9223372036854775807);
@@ -9430,7 +9646,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_bare.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_bare is 'One job without payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_bare is
+  'One job without payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_bare from public;
 --! EndIncluded inspect/get_job_bare.sql
 --! Included inspect/get_job_with_payload.sql
@@ -9452,7 +9669,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_with_payload.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_with_payload is 'One job with payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_with_payload is
+  'One job with payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_with_payload from public;
 --! EndIncluded inspect/get_job_with_payload.sql
 --! Included inspect/get_job.sql
@@ -9505,7 +9723,7 @@ end;
 $$;
 comment on function :SCHEMA.list_attempts is
   'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
-  '(set_history_policy).';
+  '(set_history_policy). Errors: HR007.';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/history.sql
@@ -9556,7 +9774,7 @@ comment on function :SCHEMA.history is
 revoke all on function :SCHEMA.history from public;
 --! EndIncluded inspect/history.sql
 --! Included inspect/distinct_kinds.sql
-create or replace function :SCHEMA.distinct_kinds(max_rows integer default 1000)
+create or replace function :SCHEMA.distinct_kinds(max_rows integer default 1000, queues text[] default null)
 returns setof text
 language plpgsql
 stable
@@ -9566,8 +9784,45 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
+declare
+  v_share integer;
 begin
   perform :SCHEMA.check_max_rows(max_rows, 10000);
+  if queues is not null then
+    if cardinality(queues) > 1000 then
+      perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
+    end if;
+    v_share := greatest(1, max_rows / greatest(1, cardinality(queues)));
+    return query
+      select distinct s.kind
+      from (
+        select h.kind
+        from (select distinct u.queue from unnest(distinct_kinds.queues) u(queue)) q
+        cross join lateral (
+          (select f.kind
+           from (
+             select l.* from :SCHEMA.lane l
+             where l.queue = q.queue
+             order by l.served_at_ms, l.no
+             limit v_share) l
+           cross join lateral (
+             select j.kind from :SCHEMA.job j
+             where j.queue = l.queue and j.partition_key = l.partition_key
+               and j.sticky_worker = l.sticky_worker
+               and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+               and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
+             order by j.scheduled_at_ms, j.key
+             limit 100) f
+           limit v_share)
+          union all
+          (select j.kind from :SCHEMA.job j
+           where j.queue = q.queue and j.stage = 0
+           order by j.scheduled_at_ms, j.key
+           limit v_share)) h
+      ) s
+      order by s.kind;
+    return;
+  end if;
   return query
     select distinct s.kind
     from (
@@ -9590,8 +9845,8 @@ end;
 $$;
 comment on function :SCHEMA.distinct_kinds is
   'The kinds of jobs that wait or run, by a sample: at most so many jobs of those in line, from all lines, '
-  'and of those that fall due next. For a worker that wants to know which of them it has no handler for. '
-  'Errors: HR007.';
+  'and of those that fall due next; of some queues only, or (null) of all. For a worker that wants to know '
+  'which of them it has no handler for. Errors: HR007.';
 revoke all on function :SCHEMA.distinct_kinds from public;
 --! EndIncluded inspect/distinct_kinds.sql
 --! Included inspect/sample_queue_memory.sql
@@ -10520,7 +10775,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_admit is
-  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them.';
+  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_admit from public;
 --! EndIncluded backend/backend_admit.sql
 --! Included backend/backend_cancel_job_if_active.sql
@@ -10565,7 +10821,7 @@ begin
     v_current := (
       select count(*) from (
         select from :SCHEMA.job j
-        where j.kind = policy.task_name and j.backoff_base_ms is not null and j.stage < 2
+        where j.kind = policy.task_name and j.counted and j.stage < 2
         limit policy.max_in_flight) live);
     if v_current >= policy.max_in_flight then
       perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have',
@@ -10704,18 +10960,30 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+  v_counted bigint := 0;
 begin
-  if backend_count_jobs.status is null then
-    return (select count(*) from :SCHEMA.job);
-  elsif backend_count_jobs.status in ('queued', 'running') then
-    return (select count(*) from :SCHEMA.job j where j.stage < 2 and j.state = any (v_states));
+  -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
+  if backend_count_jobs.status is null or backend_count_jobs.status = 'queued' then
+    v_counted := coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)
+      + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0);
   end if;
-  return (
+  if backend_count_jobs.status in ('queued', 'running') then
+    return abs(v_counted - (
+      select count(*)
+      from :SCHEMA.lease l
+      cross join lateral unnest(l.keys) k(key)
+      cross join lateral (
+        select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j));
+  end if;
+  return v_counted + (
     select count(*) from :SCHEMA.job j
-    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))));
+    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))) and j.shelf >= 4);
 end;
 $$;
 comment on function :SCHEMA.backend_count_jobs is
@@ -10734,14 +11002,14 @@ declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
 begin
   perform :SCHEMA.check_task_name(backend_count_jobs_for_task.task_name);
-  -- Jobs of this surface have an index of their own; unfinished ones of the other surface are looked for.
+  -- Counted jobs have an index of their own; those that were there before the task's policies are looked for.
   return (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is not null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted is null and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
@@ -10790,7 +11058,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_count_runs_since is
-  'How many runs have started at or after an instant; exact.';
+  'How many runs have started at or after an instant; exact. Errors: HR007.';
 revoke all on function :SCHEMA.backend_count_runs_since from public;
 --! EndIncluded backend/backend_count_runs_since.sql
 --! Included backend/backend_distinct_pools_queued.sql
@@ -10801,17 +11069,37 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column
 begin
   return query
+    -- From one queue to the next by index: the jobs in between are not touched.
+    with recursive waiting as (
+      select (select j.queue from :SCHEMA.job j where j.stage = 0 order by j.queue limit 1) as queue
+      union all
+      select (select j.queue from :SCHEMA.job j where j.stage = 0
+        and j.queue > w.queue order by j.queue limit 1)
+      from waiting w
+      where w.queue is not null
+    )
     select p.queue
-    from (
-      select distinct l.queue from :SCHEMA.lane l
-      union
-      select j.queue from :SCHEMA.job j where j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()) p
-    where exists (select from :SCHEMA.backend_list_queued(p.queue, 1))
+    from (select l.queue from :SCHEMA.lane l union select w.queue from waiting w) p
+    where not exists (select from :SCHEMA.queue q where q.queue = p.queue and q.paused)
+      and (
+        exists (
+          select from :SCHEMA.job j
+          where j.queue = p.queue and j.stage = 1 and j.state = 'available'
+            and not :SCHEMA.is_quarantined(j)
+          offset 0)
+        or exists (
+          select from :SCHEMA.job j
+          where j.queue = p.queue and j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()
+            and not :SCHEMA.is_quarantined(j)
+          offset 0))
     order by p.queue;
 end;
 $$;
@@ -10850,9 +11138,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_policy :SCHEMA.task_config := case
-    when task_config is null then :SCHEMA.backend_policy_of(job ->> 'task_name')
-    else :SCHEMA.backend_read_policy(task_config, job ->> 'task_name')
+    when task_config is null then :SCHEMA.backend_policy_of(v_task)
+    else :SCHEMA.backend_read_policy(task_config, v_task)
   end;
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, v_policy);
   v_at_ms bigint;
@@ -11267,27 +11556,55 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
-  if backend_list_jobs.status in ('queued', 'running') then
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.stage < 2 and j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+  if backend_list_jobs.status is null then
+    v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
+  elsif backend_list_jobs.status in ('queued', 'running') then
+    -- By the indexes of unfinished jobs, however many finished ones there are; hence no order by key alone.
+    v_keys := array(
+      select l.key
+      from (
+        (select j.key from :SCHEMA.job j
+         where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = 0 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = -1 and j.state = any (v_states) order by j.key + 0 limit v_most)) l
+      order by l.key
+      offset skip limit max_rows);
   else
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+    v_keys := array(
+      select s.key
+      from unnest(:SCHEMA.cold_queues(10000)) q(queue)
+      cross join unnest(:SCHEMA.shelves_of(cast(v_states as text[]))) h(shelf)
+      cross join lateral (
+        select j.key from :SCHEMA.job j
+        where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
+        order by j.key
+        limit v_most) s
+      order by s.key
+      offset skip limit max_rows);
   end if;
+  v_jobs := array(
+    select j
+    from unnest(v_keys) with ordinality k(key, n)
+    cross join lateral (select o.* from :SCHEMA.job o where o.key = k.key offset 0) j
+    order by k.n);
   return query
     select s.* from generate_subscripts(v_jobs, 1) i(n)
     cross join lateral :SCHEMA.backend_show_job(v_jobs[i.n]) s
@@ -11642,6 +11959,25 @@ comment on function :SCHEMA.backend_pop_claim_from_pool is
   'first. No row where nothing can run now. Errors: HR007.';
 revoke all on function :SCHEMA.backend_pop_claim_from_pool from public;
 --! EndIncluded backend/backend_pop_claim_from_pool.sql
+--! Included backend/backend_job_task.sql
+create or replace function :SCHEMA.backend_job_task(job json)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_keys('job', job,
+    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
+    'signature_hash,attempt,run_id,delay_ms}');
+  return job ->> 'task_name';
+end;
+$$;
+comment on function :SCHEMA.backend_job_task is
+  'The task of a job of the backend surface; HR007 where the job is not readable or has an unknown field.';
+revoke all on function :SCHEMA.backend_job_task from public;
+--! EndIncluded backend/backend_job_task.sql
 --! Included backend/backend_read_job.sql
 create or replace function :SCHEMA.backend_read_job(job json, policy :SCHEMA.task_config)
 returns :SCHEMA.backend_input
@@ -11656,9 +11992,6 @@ declare
   v_signature numeric;
   v_priority bigint;
 begin
-  perform :SCHEMA.check_keys('job', job,
-    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
-    'signature_hash,attempt,run_id,delay_ms}');
   begin
     v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
     v_job.delay_ms := (job ->> 'delay_ms')::bigint;
@@ -11723,11 +12056,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy :SCHEMA.task_config;
-  v_retry json := coalesce(config -> 'retry_policy', '{}');
-  v_limits json := coalesce(config -> 'rate_limit_policy', '{}');
+  v_retry json;
+  v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
     'rate_limit_policy,idempotency_mode,retention_ms}');
+  v_retry := coalesce(config -> 'retry_policy', '{}');
+  v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
     '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
   perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');
@@ -12139,8 +12474,9 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job,
-    :SCHEMA.backend_policy_of(job ->> 'task_name'));
+    :SCHEMA.backend_policy_of(v_task));
   v_job :SCHEMA.job;
   v_placed :SCHEMA.placed_job;
 begin
@@ -12182,11 +12518,12 @@ as $$
 declare
   v_run :SCHEMA.attempt;
   v_new :SCHEMA.attempt;
-  v_status text := run ->> 'status';
+  v_status text;
   v_now bigint := :SCHEMA.now_ms();
 begin
   perform :SCHEMA.check_keys('run', run,
     '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,error_message}');
+  v_status := run ->> 'status';
   begin
     v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
     v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);

@@ -130,6 +130,7 @@ begin
   select * into v_hint from :SCHEMA.admit_hinted('w', array['d'], 10, 1000);
   assert v_hint.id is null and v_hint.next_due_ms = (select scheduled_at_ms from :SCHEMA.get_job(v_id)), to_jsonb(v_hint);
   assert v_hint.refused = '{}';
+  assert v_hint.next_due_ms - v_hint.store_now_ms between 1 and 60000, to_jsonb(v_hint);
   perform pg_temp.later(70000);
   assert array(select id from :SCHEMA.admit('w', array['d'], 10)) = array[v_id];
 end;

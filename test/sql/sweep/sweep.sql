@@ -169,7 +169,7 @@ begin
     perform pg_temp.later(1000);
     insert into pg_temp.bad values (v_code || '7', v_code);
     assert :SCHEMA.promote_due(1000) = 49, 'promote_due';
-    assert (select (subject, error, times) = (v_keys, 'planted', 1) from :SCHEMA.sweep_error where sweep = 'promote_due');
+    assert (select (subject, error, times) = (v_keys, v_code || ' planted', 1) from :SCHEMA.sweep_error where sweep = 'promote_due');
     -- Within a minute it is left alone, so the next run costs no more than any other.
     assert :SCHEMA.promote_due(1000) = 0;
     assert (select times from :SCHEMA.sweep_error) = 1;
@@ -177,6 +177,8 @@ begin
     assert :SCHEMA.promote_due(1000) = 0;
     assert (select times from :SCHEMA.sweep_error) = 2;
     delete from pg_temp.bad;
+    perform pg_temp.later(61000);
+    assert :SCHEMA.promote_due(1000) = 0, 'each time it waits longer';
     perform pg_temp.later(61000);
     assert :SCHEMA.promote_due(1000) = 1;
     assert not exists (select from :SCHEMA.sweep_error), 'forgotten';
@@ -203,6 +205,112 @@ begin
     assert :SCHEMA.evict_retained(1000) = 1;
     assert not exists (select from :SCHEMA.sweep_error);
   end loop;
+end;
+$test$;
+
+-- test: the same goes for deadlines and quarantined content
+do $test$
+declare
+  v_keys text;
+begin
+  perform :SCHEMA.enqueue_many((select json_agg(json_build_object('kind', 'a', 'queue', 'late', 'id', 'late' || n,
+    'deadline_ms', :SCHEMA.now_ms() + 10)) from generate_series(1, 50) n));
+  select :SCHEMA.job_key('late7')::text into v_keys;
+  insert into pg_temp.bad values ('late7', '23505');
+  perform pg_temp.later(1000);
+  assert :SCHEMA.expire_deadlines(1000) = 49;
+  assert (select (sweep, subject, error) = ('expire_deadlines', v_keys, '23505 planted') from :SCHEMA.sweep_error);
+  assert :SCHEMA.expire_deadlines(1) = 0;
+  assert (select times from :SCHEMA.sweep_error) = 1, 'left alone for a minute';
+  delete from pg_temp.bad;
+  perform pg_temp.later(61000);
+  assert :SCHEMA.expire_deadlines(1) = 1;
+  assert not exists (select from :SCHEMA.sweep_error);
+
+  perform :SCHEMA.enqueue_many((select json_agg(json_build_object('kind', 'q', 'queue', 'q', 'id', 'q' || n))
+    from generate_series(1, 50) n));
+  select :SCHEMA.job_key('q7')::text into v_keys;
+  insert into :SCHEMA.quarantine (fingerprint, kind, crash_count, quarantined_at_ms, reason)
+  select :SCHEMA.fingerprint('q', j.payload), 'q', 3, 0, 'planted' from :SCHEMA.job j where j.id = 'q7';
+  insert into pg_temp.bad values ('q7', '22003');
+  assert :SCHEMA.quarantine_sweep(1000) = 49;
+  assert (select (sweep, subject, error) = ('quarantine_sweep', v_keys, '22003 planted') from :SCHEMA.sweep_error);
+  assert :SCHEMA.quarantine_sweep(1000) = 0;
+  assert (select times from :SCHEMA.sweep_error) = 1, 'left alone for a minute';
+  perform pg_temp.later(61000);
+  assert :SCHEMA.quarantine_sweep(1000) = 0;
+  assert (select times from :SCHEMA.sweep_error) = 2, 'the walk is over, but it is tried again';
+  delete from pg_temp.bad;
+  perform pg_temp.later(121000);
+  assert :SCHEMA.quarantine_sweep(1000) = 1 and pg_temp.state('q7') = 'quarantined';
+  assert not exists (select from :SCHEMA.sweep_error);
+
+  -- One that was released meanwhile is not taken back.
+  perform :SCHEMA.quarantine_release((select fingerprint from :SCHEMA.quarantine));
+  perform :SCHEMA.note_sweep_error('quarantine_sweep', v_keys, 'planted');
+  perform pg_temp.later(61000);
+  assert :SCHEMA.quarantine_sweep(1000) = 0 and pg_temp.state('q7') = 'available';
+  assert not exists (select from :SCHEMA.sweep_error);
+end;
+$test$;
+
+-- test: a call gives up after so many bad rows, and comes to the good ones in the next
+do $test$
+declare
+  v_calls integer := 0;
+  v_moved bigint := 0;
+begin
+  perform :SCHEMA.enqueue_many((select json_agg(json_build_object('kind', 'a', 'queue', 'm', 'id', 'm' || n, 'delay_ms', n))
+    from generate_series(1, 200) n));
+  insert into pg_temp.bad select 'm' || n, '22003' from generate_series(1, 120) n;
+  perform pg_temp.later(1000);
+  v_moved := :SCHEMA.promote_due(200);
+  assert (select count(*) from :SCHEMA.sweep_error) = 50 and v_moved = 0;
+  while v_moved < 80 loop
+    v_calls := v_calls + 1;
+    v_moved := v_moved + :SCHEMA.promote_due(200);
+    assert v_calls < 5;
+  end loop;
+  assert v_moved = 80 and (select count(*) from :SCHEMA.sweep_error where times = 1) = 120;
+end;
+$test$;
+
+-- test: a duty for which the batch is too large gets smaller ones, and larger ones after a minute
+do $test$
+declare
+  v_duty record;
+begin
+  create function public.too_many() returns trigger language plpgsql as $f$
+  begin
+    if (select count(*) from gone) > 30 then
+      raise exception 'planted' using errcode = 'query_canceled';
+    end if;
+    return null;
+  end;
+  $f$;
+  create trigger too_many after delete on :SCHEMA.job referencing old table as gone for each statement
+  execute function public.too_many();
+  perform :SCHEMA.enqueue_many((select json_agg(json_build_object('kind', 'a', 'queue', 'r', 'id', 'r' || n,
+    'retention_ms', 1)) from generate_series(1, 200) n));
+  perform :SCHEMA.operator_cancel('r' || n) from generate_series(1, 200) n;
+  perform pg_temp.later(1000);
+  for v_batch in 0..1 loop
+    select * into v_duty from :SCHEMA.run_duties('h', array['evict_retained'], 100);
+    assert v_duty.error is not null and v_duty.did = 0;
+    perform pg_temp.later(2001);
+  end loop;
+  for v_call in 1..4 loop
+    select * into v_duty from :SCHEMA.run_duties('h', array['evict_retained'], 100);
+    assert v_duty.error is null and v_duty.did = 25, to_jsonb(v_duty);
+  end loop;
+  perform pg_temp.later(61000);
+  select * into v_duty from :SCHEMA.run_duties('h', array['evict_retained'], 100);
+  assert v_duty.did = 25;
+  select * into v_duty from :SCHEMA.run_duties('h', array['evict_retained'], 100);
+  assert v_duty.error is not null, 'it tries more, once a minute';
+  perform pg_temp.later(1001);
+  select * into v_duty from :SCHEMA.run_duties('h', array['evict_retained'], 100);
+  assert v_duty.did = 25 and (select (failures, shrink) = (0, 2) from :SCHEMA.duty where name = 'evict_retained');
 end;
 $test$;
 

@@ -219,6 +219,7 @@ methods("admit: capacity, quantum, order, sleep until the next", async () => {
   assert.is(new Set(claims.map(({ leaseId }) => leaseId)).size, 1);
   const clock = await database.query<{ now: string }>("select :SCHEMA.now_ms() as now");
   const ahead = Number(clock[0]?.now) - before;
+  assert.ok(Math.abs(claims.storeNowMs - before - ahead) < 10_000, String(claims.storeNowMs));
   assert.ok((claims.nextDueMs ?? 0) >= before + ahead + 50_000 - 10_000, String(claims.nextDueMs));
   for (const request of [
     { worker: "", queues: [queue] },

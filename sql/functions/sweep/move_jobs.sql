@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.apply_operation(action text, keys bigint[])
+create or replace function :SCHEMA.move_jobs(move text, keys bigint[])
 returns bigint
 language plpgsql
 volatile
@@ -11,7 +11,17 @@ declare
   v_moved bigint := 0;
   v_lanes :SCHEMA.lane_entry[];
 begin
-  case apply_operation.action
+  case move_jobs.move
+    when 'reclaim_expired' then
+      return (select count(*) from :SCHEMA.lose_leases(keys));
+    when 'promote_due' then
+      return :SCHEMA.promote_jobs(keys);
+    when 'expire_deadlines' then
+      return :SCHEMA.expire_jobs(keys);
+    when 'quarantine_sweep' then
+      return :SCHEMA.quarantine_jobs(keys);
+    when 'evict_retained' then
+      return :SCHEMA.evict_jobs(keys);
     when 'retry' then
       return :SCHEMA.retry_jobs(keys);
     when 'cancel' then
@@ -36,6 +46,7 @@ begin
   end case;
 end;
 $$;
-comment on function :SCHEMA.apply_operation is
-  'Does to jobs, which the caller has locked, what a bulk operation asks for. Returns how many were moved.';
-revoke all on function :SCHEMA.apply_operation from public;
+comment on function :SCHEMA.move_jobs is
+  'Does to jobs, which the caller has found and locked, what a sweep or a bulk operation is for. Returns how '
+  'many were moved.';
+revoke all on function :SCHEMA.move_jobs from public;
