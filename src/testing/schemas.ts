@@ -24,14 +24,14 @@ export interface HeldSchema {
 
 /**
  * A fresh schema. The first call in a database installs one; afterwards those that are free are used again, which takes
- * milliseconds. A schema is held by a lock of a connection of its own, so a run that was killed holds nothing, and what it
+ * some ten milliseconds. A schema is held by a lock of a connection of its own, so a run that was killed holds nothing, and what it
  * left is cleared by the next.
  */
 export async function holdSchema(where: Where): Promise<HeldSchema> {
-  const version = await migrationsVersion();
+  const ours = `${prefix}${await migrationsVersion()}_`;
   const client = await connect(where);
   try {
-    const name = await take(client, where, version);
+    const name = await take(client, where, ours);
     // Whoever forgets to release it is not kept from ending.
     client.unref();
     return {
@@ -65,10 +65,15 @@ export async function dropTestSchemas(where: Where = {}): Promise<string[]> {
   }
 }
 
+let version: Promise<string> | undefined;
+
 /** Other migrations need other schemas. */
-async function migrationsVersion(): Promise<string> {
-  const hashes = (await readCommitted()).map(({ hash }) => hash);
-  return createHash("sha256").update(hashes.join()).digest("hex").slice(0, 10);
+function migrationsVersion(): Promise<string> {
+  version ??= readCommitted().then((migrations) => {
+    const hashes = migrations.map(({ hash }) => hash).join();
+    return createHash("sha256").update(hashes).digest("hex").slice(0, 10);
+  });
+  return version;
 }
 
 /** What the types of node-postgres leave out. */
@@ -83,10 +88,11 @@ async function connect({ pool, url }: Where): Promise<Referenced> {
   return client;
 }
 
-async function take(client: ClientBase, where: Where, version: string): Promise<string> {
+/** @param ours how schemas of these migrations begin. */
+async function take(client: ClientBase, where: Where, ours: string): Promise<string> {
   const before = await names(client);
   for (let number = 1; number <= maxSchemas; number++) {
-    const name = `${prefix}${version}_${number}`;
+    const name = `${ours}${number}`;
     if (!(await lock(client, name))) continue;
     try {
       if (!(await prepare(client, where, name))) {
@@ -99,8 +105,8 @@ async function take(client: ClientBase, where: Where, version: string): Promise<
       if (isLockTimeout(error)) continue;
       throw error;
     }
-    if (before.some((other) => !other.startsWith(`${prefix}${version}_`))) {
-      await dropFree(client, (other) => !other.startsWith(`${prefix}${version}_`));
+    if (before.some((other) => !other.startsWith(ours))) {
+      await dropFree(client, (other) => !other.startsWith(ours));
     }
     return name;
   }

@@ -14,9 +14,11 @@ declare
 begin
   for v_name in
     select c.relname
-    from pg_inherits i
+    from pg_class p
+    join pg_namespace n on n.oid = p.relnamespace
+    join pg_inherits i on i.inhparent = p.oid
     join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = cast(':SCHEMA.job_archive' as regclass) and c.relname ~ '^job_archive_\d{6}$'
+    where n.nspname = :SCHEMA_LITERAL and p.relname = 'job_archive' and c.relname ~ '^job_archive_\d{6}$'
       and right(c.relname, 6) <= v_last
     order by c.relname
   loop

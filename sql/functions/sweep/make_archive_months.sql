@@ -19,6 +19,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.make_archive_months is
-  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past one '
-  'that is empty. Returns how many.';
+  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past '
+  'one that is empty. Returns how many.';
 revoke all on function :SCHEMA.make_archive_months from public;
