@@ -35,6 +35,7 @@ export const allowed = {
   invoker: new Set(["inspect/get_job.sql", "policy/quarantine_list.sql"]),
   // Statements whose object is named by a value: grants to a role, partitions of the archive.
   dynamic: new Set<string>([
+    "sweep/drop_archive_months.sql",
     "internal/apply_grants.sql",
     "sweep/prune_archive_month.sql",
     "internal/make_archive_partition.sql",

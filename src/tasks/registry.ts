@@ -1,19 +1,26 @@
+import { milliseconds, optionalMilliseconds } from "../duration.js";
 import { UndecodableError } from "../worker/outcome.js";
 import { jsonCodec, type Codec } from "./codec.js";
 import { validated, type StandardSchema } from "./standard-schema.js";
 import type { Handler, Task, TaskMap } from "./task.js";
 
 /** A task as the runtime uses it, whatever the types of its payload and result. */
-export interface KnownTask extends Omit<Task, "handler" | "batchHandler" | "schema"> {
+export interface KnownTask extends Omit<Task, "handler" | "batchHandler" | "schema" | "timeout" | "batch"> {
   readonly kind: string;
   readonly version: number;
   readonly codec: Codec;
+  readonly timeoutMs: number | undefined;
+  readonly batch: { readonly maxSize: number; readonly maxDelayMs: number };
   readonly schema?: StandardSchema<unknown, unknown>;
   readonly handler?: Handler;
   readonly batchHandler?: NonNullable<Task["batchHandler"]>;
 }
 
-/** The tasks of an application by kind, with their aliases. @throws TypeError where they contradict each other. */
+/**
+ * The tasks of an application by kind, with their aliases.
+ *
+ * @throws TypeError where they contradict each other, RangeError for a number or duration that is none.
+ */
 export class TaskRegistry {
   readonly #byKind = new Map<string, KnownTask>();
   readonly #byName = new Map<string, KnownTask>();
@@ -53,14 +60,34 @@ function known(kind: string, entry: unknown): KnownTask {
   if (task.handler && task.batchHandler) throw new TypeError(`the task ${kind} has two handlers`);
   if (task.batch && !task.batchHandler)
     throw new TypeError(`the task ${kind} needs a batchHandler for its batches`);
-  const version = task.version ?? 1;
-  if (!Number.isInteger(version) || version < 1) throw new TypeError(`the version of ${kind} must be >= 1`);
+  const { timeout, batch, concurrency, version = 1, upcasters = {}, ...rest } = task;
+  const own = (what: string): string => `${what} of the task ${kind}`;
+  positive(own("the version"), version);
+  if (concurrency !== undefined) positive(own("the concurrency"), concurrency);
+  for (const from of Object.keys(upcasters).map(Number)) {
+    positive(own("the version of an upcaster"), from);
+    if (from >= version)
+      throw new TypeError(`${own("the upcaster")} from version ${from} leads beyond ${version}`);
+  }
   return {
-    ...(task as Omit<KnownTask, "kind" | "version" | "codec">),
+    ...(rest as Omit<KnownTask, "kind" | "version" | "codec" | "timeoutMs" | "batch">),
     kind,
     version,
+    upcasters,
     codec: task.codec ?? jsonCodec,
+    timeoutMs: optionalMilliseconds(timeout, own("the timeout")),
+    batch: {
+      maxSize: positive(own("batch.maxSize"), batch?.maxSize ?? 100),
+      maxDelayMs: milliseconds(batch?.maxDelay ?? 0, own("batch.maxDelay")),
+    },
+    ...(concurrency !== undefined && { concurrency }),
   };
+}
+
+function positive(what: string, value: number): number {
+  if (!Number.isInteger(value) || value < 1)
+    throw new RangeError(`${what} must be a whole number >= 1, not ${value}`);
+  return value;
 }
 
 /** The payload as bytes, checked by the task's schema. @throws ValidationError, or what the codec throws. */
@@ -87,7 +114,7 @@ export async function decodePayload(
     for (let version = schemaVersion; version < task.version; version++) {
       const upcast = task.upcasters?.[version];
       if (!upcast) throw new Error(`there is no upcaster from version ${version}`);
-      payload = upcast(payload);
+      payload = await upcast(payload);
     }
     return task.schema ? await validated(task.kind, task.schema, payload) : payload;
   } catch (error) {

@@ -20,7 +20,7 @@ export interface TaskOptions<Payload = unknown, Result = unknown, Input = Payloa
   readonly schema?: StandardSchema<Input, Payload>;
   /** Version of the payload's form. @defaultValue 1 */
   readonly version?: number;
-  /** By version: turns a payload of that version into one of the next. */
+  /** By version: turns a payload of that version into one of the next; may be async. */
   readonly upcasters?: Readonly<Record<number, (payload: unknown) => unknown>>;
   /** Former names of this kind; jobs of those are handled as well. */
   readonly aliases?: readonly string[];

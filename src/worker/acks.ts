@@ -6,6 +6,8 @@ import { StoreError, type Ack, type AckResult } from "../store/index.js";
 import { jittered, monotonicMs, Notice, pause } from "./timing.js";
 
 const maxBatch = 1000;
+/** Of an end that the store answers with an error, which is no outage. */
+const maxTries = 10;
 const maxBatchBytes = 16 * 1024 * 1024;
 
 export interface AckQueueOptions {
@@ -23,6 +25,12 @@ interface Waiting {
   readonly attempt: Attempt;
   outcome: Outcome;
   tries: number;
+  /** Nobody answered a try, which may have been heard. */
+  uncertain: boolean;
+  /** It was in a batch that the store could not settle: it goes by itself, so that it holds up no other. */
+  alone: boolean;
+  /** The store has refused it: what came beside the outcome is left out. */
+  bare: boolean;
   resolve(): void;
 }
 
@@ -55,7 +63,8 @@ export class AckQueue {
   push(attempt: Attempt, outcome: Outcome): Promise<void> {
     attempt.acking = true;
     return new Promise((resolve) => {
-      this.#waiting.add({ attempt, outcome, tries: 0, resolve });
+      const fresh = { tries: 0, uncertain: false, alone: false, bare: false };
+      this.#waiting.add({ attempt, outcome, ...fresh, resolve });
       if (!this.#sending) void this.#send();
     });
   }
@@ -87,15 +96,17 @@ export class AckQueue {
     const batch: Waiting[] = [];
     let bytes = 0;
     for (const waiting of this.#waiting) {
-      const { outcome } = waiting;
+      const { outcome, alone } = waiting;
+      if (alone && batch.length > 0) continue;
       bytes += outcome.type === "success" ? (outcome.result?.length ?? 0) : 0;
       if (batch.length > 0 && (batch.length >= maxBatch || bytes > maxBatchBytes)) break;
       batch.push(waiting);
+      if (alone) break;
     }
     return batch;
   }
 
-  /** False: nobody answered, try again later. */
+  /** False: they are not settled, try again later. */
   async #try(batch: readonly Waiting[]): Promise<boolean> {
     const { ackMany, availability } = this.#options;
     try {
@@ -105,35 +116,47 @@ export class AckQueue {
       batch.forEach((waiting, at) => this.#answered(waiting, results[at]));
       return true;
     } catch (error) {
-      if (error instanceof StoreError && error.code === "invalid") {
+      const code = error instanceof StoreError ? error.code : "backend";
+      if (code === "invalid" && batch.length === 1) {
+        for (const waiting of batch) this.#refused(waiting, error);
+        return true;
+      }
+      if (code !== "unavailable" && batch.length > 1) {
         // Nothing was written. Alone, each meets its own fate.
-        if (batch.length > 1) for (const one of batch) await this.#try([one]);
-        else if (batch[0]) this.#refused(batch[0], error);
+        for (const waiting of batch) waiting.alone = true;
         return true;
       }
       this.#failing = true;
       availability.failed(error);
-      for (const waiting of batch) {
-        waiting.tries++;
-        if (waiting.attempt.leaseEndsAt < monotonicMs()) this.#giveUp(waiting, error);
-      }
+      for (const waiting of batch) this.#failed(waiting, code === "unavailable", error);
       if (this.#waiting.size === 0) this.#failing = false;
       return false;
     }
   }
 
+  #failed(waiting: Waiting, unheard: boolean, error: unknown): void {
+    waiting.tries++;
+    if (unheard) waiting.uncertain = true;
+    if (waiting.attempt.leaseEndsAt < monotonicMs() || (!unheard && waiting.tries >= maxTries))
+      return this.#giveUp(waiting, error);
+    // To the end of the line: it must not hold up the others.
+    this.#waiting.delete(waiting);
+    this.#waiting.add(waiting);
+  }
+
   #answered(waiting: Waiting, result: AckResult | undefined): void {
     this.#remove(waiting);
-    if (!result || result.rejected) this.#options.rejected(waiting.attempt, waiting.tries > 0);
+    if (!result || result.rejected) this.#options.rejected(waiting.attempt, waiting.uncertain);
     else this.#options.settled(waiting.attempt, waiting.outcome, result.state ?? "deleted");
   }
 
+  /** An end that can't be kept as it is (its result, delay or weight) is a failed attempt, and counts as one. */
   #refused(waiting: Waiting, error: unknown): void {
-    if (waiting.outcome.type !== "success" || waiting.outcome.result === undefined)
-      return this.#giveUp(waiting, error);
-    // The work is done but its result can't be kept: that is a failed attempt, and counts as one.
+    if (waiting.bare) return this.#giveUp(waiting, error);
     const reason = error instanceof Error ? error.message : String(error);
-    waiting.outcome = { type: "retry", error: `the result could not be stored: ${reason}` };
+    const { type } = waiting.outcome;
+    waiting.outcome = { type: "retry", error: `the end of the attempt (${type}) was refused: ${reason}` };
+    waiting.bare = true;
   }
 
   #giveUp(waiting: Waiting, error: unknown): void {
@@ -148,7 +171,7 @@ export class AckQueue {
   }
 }
 
-function toAck({ attempt, outcome }: Waiting): Ack {
+function toAck({ attempt, outcome, bare }: Waiting): Ack {
   return {
     jobId: attempt.claim.jobId,
     leaseId: attempt.claim.leaseId,
@@ -156,8 +179,8 @@ function toAck({ attempt, outcome }: Waiting): Ack {
     outcome: outcome.type,
     ...("error" in outcome && outcome.error !== undefined && { error: outcome.error }),
     ...("delayMs" in outcome && outcome.delayMs !== undefined && { delayMs: outcome.delayMs }),
-    ...(attempt.logs.length > 0 && { logs: attempt.logs }),
-    ...(attempt.actualWeight !== undefined && { actualWeight: attempt.actualWeight }),
+    ...(!bare && attempt.logs.length > 0 && { logs: attempt.logs }),
+    ...(!bare && attempt.actualWeight !== undefined && { actualWeight: attempt.actualWeight }),
     ...(outcome.type === "success" &&
       outcome.result && { result: outcome.result, resultSchemaVersion: outcome.resultVersion ?? 1 }),
   };

@@ -1,4 +1,3 @@
-import { milliseconds } from "../duration.js";
 import type { KnownTask } from "../tasks/registry.js";
 import type { JobContext } from "./context.js";
 
@@ -12,38 +11,47 @@ interface Member {
 /** Gathers jobs of one kind for its batch handler, and gives each member its own result. */
 export class Batches {
   readonly #task: KnownTask;
-  readonly #maxSize: number;
-  readonly #maxDelayMs: number;
-  #members: Member[] = [];
+  readonly #members = new Set<Member>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(task: KnownTask) {
     this.#task = task;
-    this.#maxSize = Math.max(1, task.batch?.maxSize ?? 100);
-    this.#maxDelayMs = milliseconds(task.batch?.maxDelay ?? 0, "maxDelay");
   }
 
-  /** Resolves or rejects as this member of the batch has fared. */
+  /** Resolves or rejects as this member of the batch has fared. One that is told to stop before the batch begins leaves it. */
   join(payload: unknown, job: JobContext): Promise<unknown> {
+    const { maxSize, maxDelayMs } = this.#task.batch;
+    const { signal } = job;
     return new Promise((resolve, reject) => {
-      this.#members.push({ payload, job, resolve, reject });
-      if (this.#members.length >= this.#maxSize) this.#begin();
+      const leave = (): void => {
+        if (!this.#members.delete(member)) return;
+        if (this.#members.size === 0) this.#rest();
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the signal's reason
+        reject(signal.reason);
+      };
+      const member: Member = { payload, job, resolve, reject };
+      this.#members.add(member);
+      if (signal.aborted) return leave();
+      signal.addEventListener("abort", leave, { once: true });
+      if (this.#members.size >= maxSize) this.#begin();
       // The delay counts from the first member and is never extended.
-      else this.#timer ??= setTimeout(() => this.#begin(), this.#maxDelayMs);
+      else this.#timer ??= setTimeout(() => this.#begin(), maxDelayMs);
     });
   }
 
   #begin(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const members = this.#members.filter((member) => {
-      if (member.job.signal.aborted) member.reject(member.job.signal.reason);
-      return !member.job.signal.aborted;
-    });
-    this.#members = [];
-    if (members.length > 0) void this.#run(members);
+    this.#rest();
+    const members = [...this.#members];
+    this.#members.clear();
+    void this.#run(members);
   }
 
+  #rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Never rejects. */
   async #run(members: readonly Member[]): Promise<void> {
     try {
       const results = await this.#task.batchHandler?.(members.map(({ payload, job }) => ({ payload, job })));

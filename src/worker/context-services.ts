@@ -14,4 +14,6 @@ export interface ContextServices {
   readonly transactions: Semaphore;
   /** Tells everybody that the lease is lost, and throws. */
   readonly lose: (attempt: Attempt) => never;
+  /** Told when the handler has committed the job's completion: there is no lease any more. */
+  readonly completed: (attempt: Attempt) => void;
 }

@@ -4,11 +4,12 @@ import { traceHeaders } from "../client/headers.js";
 import { milliseconds, type Duration } from "../duration.js";
 import type { Attempt } from "./attempt.js";
 import type { ContextServices } from "./context-services.js";
-import { storable } from "./describe-error.js";
+import { cutBytes, storable } from "./describe-error.js";
 import { jobFields } from "./events.js";
 import { withFields, type LogFields, type Logger } from "./logger.js";
 import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
 import { StoreError, type PgTx } from "../store/index.js";
+import { jsonCodec } from "../tasks/codec.js";
 import { Steps } from "./steps.js";
 import { monotonicMs } from "./timing.js";
 
@@ -19,6 +20,8 @@ const surrounding = new AsyncLocalStorage<PgTx>();
 export class JobContext {
   readonly id: string;
   readonly kind: string;
+  /** As the handler gets it: decoded, brought to the task's version, read by its schema. */
+  readonly payload: unknown;
   readonly queue: string;
   readonly partitionKey: string;
   readonly priority: number;
@@ -41,13 +44,14 @@ export class JobContext {
   readonly #attempt: Attempt;
   readonly #services: ContextServices;
   readonly #steps: Steps;
-  #cursor: Buffer | null;
   #client: Client | undefined;
 
-  constructor(attempt: Attempt, services: ContextServices) {
+  /** @throws CheckpointStaleError where what an earlier attempt has left can't be gone on from. */
+  constructor(attempt: Attempt, payload: unknown, services: ContextServices) {
     const { claim } = attempt;
     this.id = claim.id;
     this.kind = claim.kind;
+    this.payload = payload;
     this.queue = claim.queue;
     this.partitionKey = claim.partitionKey;
     this.priority = claim.priority;
@@ -62,9 +66,8 @@ export class JobContext {
     this.signal = attempt.abort.signal;
     this.#attempt = attempt;
     this.#services = services;
-    this.#cursor = claim.cursor;
-    this.#steps = new Steps(claim.id, claim.checkpoint, (checkpoint) =>
-      this.#held(() => services.store.checkpoint(attempt.claim, { ...checkpoint, cursor: this.#cursor })),
+    this.#steps = new Steps(claim.id, claim.checkpoint, claim.cursor, (checkpoint) =>
+      this.#held(() => services.store.checkpoint(claim, checkpoint)),
     );
     this.log = historyLogger(attempt, services.logger);
   }
@@ -91,16 +94,15 @@ export class JobContext {
 
   /** Where the handler has come to, as it last said by `saveCursor`, maybe in an earlier attempt. */
   cursor<T = unknown>(): T | undefined {
-    return this.#cursor === null ? undefined : (JSON.parse(this.#cursor.toString("utf8")) as T);
+    const { cursor } = this.#steps;
+    return cursor === null ? undefined : (jsonCodec.decode(cursor) as T);
   }
 
-  /** Records durably where the handler has come to; the value must have a JSON form, at most 1 MiB. */
+  /** Records durably where the handler has come to; the value must have a JSON form, at most 1 MiB. A job has one cursor. */
   async saveCursor(value: unknown): Promise<void> {
-    const cursor = Buffer.from(JSON.stringify(value), "utf8");
-    await this.#held(() =>
-      this.#services.store.checkpoint(this.#attempt.claim, { ...this.#steps.checkpoint(), cursor }),
-    );
-    this.#cursor = cursor;
+    const cursor = jsonCodec.encode(value);
+    this.#mustHold();
+    await this.#steps.saveCursor(cursor);
   }
 
   /**
@@ -121,13 +123,23 @@ export class JobContext {
 
   /**
    * Does the work and completes the job in one transaction, so both happen exactly once; `transaction` is the connection
-   * to do it on. False: it had been done already, and `work` was not called.
+   * to do it on. False: it had been done already, and `work` was not called. Behind it nothing can be written for the job,
+   * and what the handler returns is not kept.
    */
   once(work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
+    const { store, completed } = this.#services;
+    const attempt = this.#attempt;
     return this.#transaction(this.id, work, async (transaction) => {
-      const { store } = this.#services;
-      await store.completeTxWithActualWeight(transaction, this.#attempt.claim, this.#attempt.actualWeight);
-      return () => (this.#attempt.completed = true);
+      await store.completeTxWithActualWeight(transaction, attempt.claim, attempt.actualWeight);
+      // A renewal that is answered meanwhile finds no lease; that decides nothing now.
+      attempt.acking = true;
+      try {
+        await transaction.commit();
+        attempt.completed = true;
+        completed(attempt);
+      } finally {
+        attempt.acking = false;
+      }
     });
   }
 
@@ -135,34 +147,25 @@ export class JobContext {
   async stepOnce(name: string, work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
     this.#mustHold();
     if (!(await this.#steps.begin(name))) return false;
-    return this.#transaction(`${this.id}/${name}`, work, async (transaction) => {
-      await this.#steps.end(name, undefined, (checkpoint) =>
-        this.#services.store.checkpointTx(transaction, this.#attempt.claim, {
-          ...checkpoint,
-          cursor: this.#cursor,
-        }),
-      );
-      return () => undefined;
-    });
-  }
-
-  /** Says how far the work has come, for people: 0 <= current <= total, message at most 512 bytes. */
-  async progress(current: number, total: number, message = ""): Promise<void> {
-    await this.#held(() =>
-      this.#services.store.writeJobProgress(this.#attempt.claim, {
-        current,
-        total,
-        message: storable(message),
+    const { store } = this.#services;
+    return this.#transaction(`${this.id}/${name}`, work, (transaction) =>
+      this.#steps.end(name, undefined, async (checkpoint) => {
+        await store.checkpointTx(transaction, this.#attempt.claim, checkpoint);
+        await transaction.commit();
       }),
     );
   }
 
+  /** Says how far the work has come, for people: 0 <= current <= total; of the message 512 bytes are kept. */
+  async progress(current: number, total: number, message = ""): Promise<void> {
+    const progress = { current, total, message: cutBytes(storable(message), 512) };
+    await this.#held(() => this.#services.store.writeJobProgress(this.#attempt.claim, progress));
+  }
+
   /** Writes something to be read while the job still runs; each call replaces the last. At most 32 MiB as JSON. */
   async output(value: unknown): Promise<void> {
-    const bytes = Buffer.from(JSON.stringify(value), "utf8");
-    await this.#held(() =>
-      this.#services.store.writeJobOutput(this.#attempt.claim, { schemaVersion: 1, bytes }),
-    );
+    const output = { schemaVersion: 1, bytes: jsonCodec.encode(value) };
+    await this.#held(() => this.#services.store.writeJobOutput(this.#attempt.claim, output));
   }
 
   /** Ends the attempt: run again after `delay` (> 0). No attempt is spent. */
@@ -199,14 +202,15 @@ export class JobContext {
     return this.#end({ type: "rate_limited" });
   }
 
-  /** Makes sure that the lease lasts for `duration` from now, for work that blocks the event loop. */
+  /** Makes sure that the lease lasts for `duration` from now, or longer, for work that blocks the event loop. */
   async extendLease(duration: Duration): Promise<void> {
-    const leaseMs = milliseconds(duration, "duration");
-    const sentAt = monotonicMs();
+    const asked = milliseconds(duration, "duration");
     this.#mustHold();
+    const sentAt = monotonicMs();
+    const leaseMs = Math.ceil(Math.max(asked, this.#attempt.leaseEndsAt - sentAt));
     const lost = await this.#services.store.renew([this.#attempt.claim], leaseMs);
     if (lost.length > 0) return this.#services.lose(this.#attempt);
-    this.#attempt.leaseEndsAt = sentAt + leaseMs;
+    this.#attempt.leaseEndsAt = Math.max(this.#attempt.leaseEndsAt, sentAt + leaseMs);
   }
 
   /** What the attempt has really cost of its rate classes; 0: nothing. Settled with the attempt. */
@@ -227,6 +231,7 @@ export class JobContext {
   }
 
   #mustHold(): void {
+    if (this.#attempt.completed) throw new Error(`job ${this.id} is completed; nothing more can be written`);
     if (this.#attempt.over) throw new LeaseLostError(this.id);
   }
 
@@ -236,37 +241,40 @@ export class JobContext {
     try {
       return await write();
     } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== "lease_rejected") throw error;
+      // The work may hold other jobs too; theirs are not ours.
+      const ours = error instanceof StoreError && error.code === "lease_rejected";
+      if (!ours || error.fields.job_id !== this.id) throw error;
       return this.#services.lose(this.#attempt);
     }
   }
 
+  /** `conclude` commits. */
   #transaction(
     effect: string,
     work: (transaction: PgTx) => Promise<void>,
-    conclude: (transaction: PgTx) => Promise<() => void>,
+    conclude: (transaction: PgTx) => Promise<void>,
   ): Promise<boolean> {
     this.#mustHold();
     const { store, transactions } = this.#services;
     // Never more at a time than leave the runtime its own connections.
-    return transactions.run(() =>
-      this.#held(async () => {
-        const transaction = await store.begin();
-        try {
-          if (!(await store.claimEffect(transaction, effect))) {
-            await transaction.rollback();
-            return false;
+    return transactions.run(
+      () =>
+        this.#held(async () => {
+          const transaction = await store.begin();
+          try {
+            if (!(await store.claimEffect(transaction, effect))) {
+              await transaction.rollback();
+              return false;
+            }
+            await surrounding.run(transaction, () => work(transaction));
+            await conclude(transaction);
+            return true;
+          } catch (error) {
+            if (!transaction.finished) await transaction.rollback().catch(() => undefined);
+            throw error;
           }
-          await surrounding.run(transaction, () => work(transaction));
-          const concluded = await conclude(transaction);
-          await transaction.commit();
-          concluded();
-          return true;
-        } catch (error) {
-          await transaction.rollback().catch(() => undefined);
-          throw error;
-        }
-      }),
+        }),
+      this.signal,
     );
   }
 }

@@ -14,8 +14,8 @@ import {
   UndecodableError,
   type Outcome,
 } from "./outcome.js";
-import { Semaphore } from "./semaphore.js";
-import { firstOf, monotonicMs, pause } from "./timing.js";
+import { Line } from "./line.js";
+import { aborted, firstOf, monotonicMs, pause } from "./timing.js";
 
 /** Code around every handler; it calls `next` to go on, and may see or change what comes back. */
 export type WorkerMiddleware = (job: JobContext, next: () => Promise<unknown>) => Promise<unknown>;
@@ -31,25 +31,17 @@ export interface RunnerOptions {
   readonly unknownKindMs: number;
 }
 
-/** How long a job waits whose kind has its slots, and as many waiting, taken. */
-const crowdedMs = 1000;
 /** Runs attempts: finds the task, reads the payload, calls the handler within its limits, and says how it ended. */
 export class Runner {
   readonly #options: RunnerOptions;
-  readonly #lines = new Map<
-    KnownTask,
-    { readonly semaphore: Semaphore; readonly limit: number; inside: number }
-  >();
+  readonly #lines = new Map<KnownTask, Line>();
   #stuck = 0;
   readonly #batches = new Map<KnownTask, Batches>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
     for (const task of options.registry.tasks) {
-      if (task.concurrency !== undefined) {
-        const limit = Math.max(1, task.concurrency);
-        this.#lines.set(task, { semaphore: new Semaphore(limit), limit, inside: 0 });
-      }
+      if (task.concurrency !== undefined) this.#lines.set(task, new Line(task.concurrency));
       if (task.batchHandler) this.#batches.set(task, new Batches(task));
     }
   }
@@ -69,14 +61,10 @@ export class Runner {
     }
     const line = this.#lines.get(task);
     if (!line) return this.#within(attempt, task);
-    // One more may wait for each that runs; others of the kind must not take the slots of everybody.
-    if (line.inside >= 2 * line.limit) return { type: "snooze", delayMs: crowdedMs };
-    line.inside++;
-    try {
-      return await line.semaphore.run(() => this.#within(attempt, task));
-    } finally {
-      line.inside--;
-    }
+    if (line.full) return { type: "snooze", delayMs: line.putOffMs() };
+    const { signal } = attempt.abort;
+    // It may be told to stop while it is not its turn.
+    return line.run(() => this.#within(attempt, task), signal).catch(() => this.#forced(signal.reason, ""));
   }
 
   /** The attempt within its timeout, its deadline, and the grace for handlers that do not stop. */
@@ -96,7 +84,7 @@ export class Runner {
       },
       async (over) => {
         await aborted(signal, over);
-        await pause(stuckGraceMs, over);
+        await pause(stuckGraceMs, over, { ref: false });
       },
     );
     timers.abort();
@@ -113,12 +101,11 @@ export class Runner {
     const { claim, abort } = attempt;
     const timers = new AbortController();
     const after = (delayMs: number, reason: () => Error): void => {
-      void pause(delayMs, timers.signal).then(() => {
+      void pause(delayMs, timers.signal, { ref: false }).then(() => {
         if (!timers.signal.aborted) abort.abort(reason());
       });
     };
-    const timeoutMs =
-      claim.timeoutMs ?? (task.timeout === undefined ? undefined : milliseconds(task.timeout, "timeout"));
+    const timeoutMs = claim.timeoutMs ?? task.timeoutMs;
     if (timeoutMs !== undefined) after(timeoutMs, () => new AttemptTimeoutError(timeoutMs));
     if (attempt.deadlineAt < Infinity) after(attempt.deadlineAt - monotonicMs(), () => new DeadlineError());
     return timers;
@@ -127,9 +114,10 @@ export class Runner {
   /** Never rejects. */
   async #call(attempt: Attempt, task: KnownTask): Promise<Outcome> {
     const { signal } = attempt.abort;
-    const context = new JobContext(attempt, this.#options.services);
+    const { claim } = attempt;
     try {
-      const payload = await decodePayload(task, attempt.claim.payload, attempt.claim.schemaVersion);
+      const payload = await decodePayload(task, claim.payload, claim.schemaVersion);
+      const context = new JobContext(attempt, payload, this.#options.services);
       const result = await this.#chain(context, () => this.#handle(task, payload, context));
       if (attempt.completed) return { type: "success" };
       if (signal.aborted) return this.#forced(signal.reason, "");
@@ -138,7 +126,11 @@ export class Runner {
       context.finish();
       return succeeded(task, result);
     } catch (error) {
-      if (attempt.completed) return { type: "success" };
+      if (attempt.completed) {
+        const about = { ...attempt.job, error: describeError(error) };
+        this.#options.services.logger.warn("a handler failed behind the completion of its job", about);
+        return { type: "success" };
+      }
       if (signal.aborted) return this.#forced(signal.reason, "");
       return this.#failed(task, attempt, error);
     }
@@ -196,16 +188,3 @@ function succeeded(task: KnownTask, result: unknown): Outcome {
 
 const describeReason = (reason: unknown): string =>
   reason instanceof Error ? reason.message : String(reason);
-
-function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      signal.removeEventListener("abort", done);
-      over.removeEventListener("abort", done);
-      resolve();
-    };
-    signal.addEventListener("abort", done, { once: true });
-    over.addEventListener("abort", done, { once: true });
-  });
-}

@@ -1,4 +1,5 @@
 import type { Checkpoint } from "../store/index.js";
+import { jsonCodec } from "../tasks/codec.js";
 import { CheckpointStaleError } from "./outcome.js";
 
 /** What a checkpoint holds, as SQL stores it; SQL reads `in_progress` and writes `crashes`. */
@@ -12,13 +13,14 @@ interface Stored {
   readonly crashes?: unknown;
 }
 
-/** Writes a checkpoint; rejects when the lease is lost. */
+/** Writes a checkpoint and resolves when it is durable; rejects when the lease is lost. */
 export type SaveCheckpoint = (checkpoint: Checkpoint) => Promise<void>;
 
 /**
- * The steps of one attempt: what an earlier attempt has completed is skipped and its result given back.
+ * The steps and the cursor of one attempt: what an earlier attempt has completed is skipped and its result given back.
  *
- * A step is recorded before it begins, so whoever runs the job after a crash knows which one was on its way.
+ * A step is recorded before it begins, so whoever runs the job after a crash knows which one was on its way. All writes go
+ * one after another, because each replaces the whole.
  */
 export class Steps {
   readonly #jobId: string;
@@ -26,33 +28,48 @@ export class Steps {
   readonly #recorded: ReadonlySet<string>;
   readonly #completed: string[];
   readonly #started: Set<string>;
-  readonly #results: Record<string, unknown>;
+  readonly #results: Map<string, unknown>;
   readonly #visited = new Set<string>();
   readonly #crashes: unknown;
+  #cursor: Uint8Array | null;
   #open: string[] = [];
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(jobId: string, checkpoint: Readonly<Record<string, unknown>> | null, save: SaveCheckpoint) {
-    const stored = (checkpoint ?? {}) as Partial<Stored>;
+  /** @throws CheckpointStaleError where the checkpoint is not of this form. */
+  constructor(
+    jobId: string,
+    checkpoint: Readonly<Record<string, unknown>> | null,
+    cursor: Uint8Array | null,
+    save: SaveCheckpoint,
+  ) {
+    const stored = readable(jobId, checkpoint ?? {});
     this.#jobId = jobId;
     this.#save = save;
     this.#completed = [...(stored.completed ?? [])];
     this.#recorded = new Set(this.#completed);
     this.#started = new Set([...(stored.started ?? []), ...this.#completed]);
     if (stored.in_progress) this.#started.add(stored.in_progress);
-    this.#results = { ...stored.results };
+    this.#results = new Map(Object.entries(stored.results ?? {}));
     this.#crashes = stored.crashes;
+    this.#cursor = cursor;
   }
 
-  /** Names of the steps that need not be run again. */
-  get completed(): readonly string[] {
-    return this.#completed;
+  /** Where the handler has come to, as it last said. */
+  get cursor(): Uint8Array | null {
+    return this.#cursor;
+  }
+
+  async saveCursor(cursor: Uint8Array): Promise<void> {
+    await this.#write(async () => {
+      await this.#save(this.#form(this.#completed, this.#open, this.#results, cursor));
+      this.#cursor = cursor;
+    });
   }
 
   async run<T>(name: string, work: () => T | Promise<T>): Promise<T> {
-    if (!(await this.begin(name))) return this.#results[name] as T;
+    if (!(await this.begin(name))) return this.#results.get(name) as T;
     const result = await work();
-    await this.end(name, result, (checkpoint) => this.#save(checkpoint));
+    await this.end(name, result);
     return result;
   }
 
@@ -64,20 +81,26 @@ export class Steps {
     if (!this.#started.has(name)) this.#refuseChange(`step ${JSON.stringify(name)} was not there`);
     this.#started.add(name);
     this.#open.push(name);
-    await this.#write(() => this.#save(this.checkpoint()));
+    await this.#write(() => this.#save(this.#form(this.#completed, this.#open, this.#results, this.#cursor)));
     return true;
   }
 
-  /** Records that a step has ended, by way of `save`; nothing is recorded where that fails. */
-  async end(name: string, result: unknown, save: SaveCheckpoint): Promise<void> {
-    if (result !== undefined) JSON.stringify(result);
+  /**
+   * Records that a step has ended, by way of `save`; it has not ended, here or in the store, where that fails.
+   *
+   * @throws TypeError for a result without a JSON form.
+   */
+  async end(name: string, result?: unknown, save: SaveCheckpoint = this.#save): Promise<void> {
+    if (result !== undefined) checkResult(name, result);
     await this.#write(async () => {
-      const [completed, open] = [[...this.#completed, name], this.#open.filter((other) => other !== name)];
-      const results = result === undefined ? this.#results : { ...this.#results, [name]: result };
-      await save(this.#form(completed, open, results));
+      const completed = [...this.#completed, name];
+      const open = this.#open.filter((other) => other !== name);
+      const results = new Map(this.#results);
+      if (result !== undefined) results.set(name, result);
+      await save(this.#form(completed, open, results, this.#cursor));
       this.#completed.push(name);
       this.#open = open;
-      if (result !== undefined) this.#results[name] = result;
+      if (result !== undefined) this.#results.set(name, result);
     });
   }
 
@@ -86,20 +109,18 @@ export class Steps {
     this.#refuseChange("the handler has ended");
   }
 
-  checkpoint(): Checkpoint {
-    return this.#form(this.#completed, this.#open, this.#results);
-  }
-
   #form(
     completed: readonly string[],
     open: readonly string[],
-    results: Readonly<Record<string, unknown>>,
+    results: ReadonlyMap<string, unknown>,
+    cursor: Uint8Array | null,
   ): Checkpoint {
     return {
       completed,
       inProgress: open.at(-1) ?? null,
       started: [...this.#started],
-      results,
+      results: Object.fromEntries(results),
+      cursor,
       ...(this.#crashes !== undefined && { crashes: this.#crashes }),
     };
   }
@@ -113,10 +134,32 @@ export class Steps {
     );
   }
 
-  /** One after another: each write replaces the whole. */
   #write(work: () => Promise<void>): Promise<void> {
     const written = this.#writing.then(work);
     this.#writing = written.catch(() => undefined);
     return written;
+  }
+}
+
+/** Others may write checkpoints too, with SQL; one of another form can't be gone on from. */
+function readable(jobId: string, checkpoint: Readonly<Record<string, unknown>>): Partial<Stored> {
+  const { completed, started, in_progress: inProgress, results } = checkpoint;
+  const names = (value: unknown): boolean =>
+    value === undefined || (Array.isArray(value) && value.every((name) => typeof name === "string"));
+  const fits =
+    names(completed) &&
+    names(started) &&
+    (inProgress === undefined || inProgress === null || typeof inProgress === "string") &&
+    (results === undefined || (typeof results === "object" && results !== null && !Array.isArray(results)));
+  if (!fits)
+    throw new CheckpointStaleError(`the checkpoint of job ${jobId} does not list steps as it should`);
+  return checkpoint;
+}
+
+function checkResult(name: string, result: unknown): void {
+  try {
+    jsonCodec.encode(result);
+  } catch (error) {
+    throw new TypeError(`the result of step ${JSON.stringify(name)} can't be recorded`, { cause: error });
   }
 }

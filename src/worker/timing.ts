@@ -4,18 +4,48 @@ export const monotonicMs = (): number => performance.now();
 /** The delay, give or take a fifth, so that a fleet does not act in step. */
 export const jittered = (delayMs: number): number => delayMs * (0.8 + 0.4 * Math.random());
 
-/** Waits for so long, or until `signal` aborts; never rejects. */
-export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+/** A timer of Node holds no more; a longer one would fire at once. */
+const longestTimerMs = 2_147_483_647;
+
+/**
+ * Waits for so long, or until `signal` aborts; never rejects.
+ *
+ * @param options `ref: false`: the wait alone keeps no process alive.
+ */
+export function pause(
+  delayMs: number,
+  signal?: AbortSignal,
+  { ref = true }: { readonly ref?: boolean } = {},
+): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
+    let timer: NodeJS.Timeout;
     const done = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", done);
       resolve();
     };
-    // A delay beyond 2^31 - 1 ms would fire at once.
-    const timer = setTimeout(done, Math.min(Math.max(0, delayMs), 2_147_483_647));
+    const wait = (restMs: number): void => {
+      const partMs = Math.min(Math.max(0, restMs), longestTimerMs);
+      timer = setTimeout(() => (restMs > partMs ? wait(restMs - partMs) : done()), partMs);
+      if (!ref) timer.unref();
+    };
+    wait(delayMs);
     signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** Waits until `signal` aborts, or `over` does; never rejects. */
+export function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted || over.aborted) return resolve();
+    const done = (): void => {
+      signal.removeEventListener("abort", done);
+      over.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done);
+    over.addEventListener("abort", done);
   });
 }
 

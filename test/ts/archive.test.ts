@@ -143,7 +143,8 @@ archive("months are made ahead; a missing one leaves the jobs until it is there"
   assert.is(await stateOf(database, id), "archived");
   await duties();
   await duties();
-  assert.is((await months()).length, 6);
+  // The two that had been made ahead are of the past now, and empty.
+  assert.is((await months()).length, 4);
   await moveClock(database, shelf);
   assert.is(await evict(), 1);
   assert.is((await listed("kept", await month())).length, 1);
@@ -203,6 +204,42 @@ archive("the janitor removes archived jobs past their time", async () => {
   let gone = 1;
   while (gone > 0) gone = Number((await query("select :SCHEMA.janitor(2) as n"))[0]?.["n"]);
   assert.equal(await listed(), []);
+});
+
+archive("a past month without jobs is dropped, by a duty that waits for nobody", async () => {
+  const months = async (): Promise<string[]> =>
+    (
+      await query<{ name: string }>(
+        "select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid " +
+          "where i.inhparent = ':SCHEMA.job_archive'::regclass order by 1",
+      )
+    ).map(({ name }) => name);
+  const make = async (): Promise<number> =>
+    Number((await query("select :SCHEMA.make_archive_months() as n"))[0]?.["n"]);
+  while ((await make()) > 0);
+  const [current] = await months();
+  assert.is(current, `job_archive_${(await month()).replace("-", "")}`, "nothing of the past is left");
+  await jobIn(database, "archived", { queue: "kept", retention_ms: 1 });
+  await moveClock(database, 1000);
+  assert.is(await evict(), 1);
+  const full = await month();
+  await moveClock(database, 130 * day);
+  while ((await make()) > 0);
+  assert.is((await months())[0], current, "a month with a job is kept");
+  assert.is((await months()).length, 4);
+
+  assert.is(await prune(full), 1);
+  const reader = await database.connect();
+  await reader.query("begin");
+  await reader.query(database.sql("select * from :SCHEMA.list_archive()"));
+  assert.is(await make(), 0);
+  assert.is((await months())[0], current, "while somebody reads the archive it stays");
+  await reader.query("commit");
+  assert.is(await make(), 1);
+  assert.is((await months()).length, 3);
+  assert.is(await make(), 0);
+  assert.is(await prune(full), 0);
+  assert.equal(await listed(null, full), []);
 });
 
 archive("every job is in one place, however often the evicting backend is killed", async () => {

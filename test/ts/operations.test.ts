@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { concurrently } from "./support/concurrently.js";
 import { testDatabase } from "./support/database.js";
 import { ack, admit, admitOne, enqueue, enqueueAll, jobIn, moveClock, stateOf } from "./support/jobs.js";
-import { backendPid } from "./support/locks.js";
+import { backendPid, blocked } from "./support/locks.js";
 import { refusal } from "./support/refusal.js";
 
 const operations = suite("bulk operations");
@@ -304,6 +304,55 @@ operations("delete_queue by force leaves a clean name", async () => {
   for (const table of ["queue", "queue_depth", "lane", "lane_return"]) {
     assert.equal(await query(`select * from :SCHEMA.${table} where queue = $1`, [queue]), [], table);
   }
+});
+
+operations(
+  "delete_queue names the schedules that would bring the queue back, and by force pauses them",
+  async () => {
+    const queue = 'nightly "q"';
+    for (const id of ["s1", "s2", "s3", "s4"]) {
+      await query("select :SCHEMA.upsert_schedule($1, '@every:1000', 'task', queue => $2)", [id, queue]);
+    }
+    await query("select :SCHEMA.upsert_schedule('elsewhere', '@every:1000', 'task')");
+    const { code, fields } = await refusal(query("select :SCHEMA.delete_queue($1)", [queue]));
+    assert.equal([code, fields["field"]], ["HR007", "queue"]);
+    assert.match(String(fields["reason"]), /schedule s1, s2, s3 and others$/);
+    assert.equal(await query("select id from :SCHEMA.list_schedules() where paused"), []);
+
+    await moveClock(database, 2000);
+    await query("select :SCHEMA.tick_schedules()");
+    const [row] = await query("select :SCHEMA.delete_queue($1, true) as id", [queue]);
+    await finish(String(row?.["id"]));
+    const paused = await query("select id from :SCHEMA.list_schedules() where paused order by id");
+    assert.equal(
+      paused.map(({ id }) => id),
+      ["s1", "s2", "s3", "s4"],
+    );
+    await moveClock(database, 60_000);
+    await query("select :SCHEMA.tick_schedules()");
+    assert.equal(await query("select from :SCHEMA.list_jobs($1)", [JSON.stringify({ queue })]), []);
+    assert.is((await query("select :SCHEMA.delete_queue($1) as id", [queue]))[0]?.["id"], null);
+    await query("select :SCHEMA.delete_schedule('elsewhere')");
+  },
+);
+
+operations("delete_queue by force and the tick of a schedule do not deadlock", async () => {
+  const queue = "ticking";
+  await query("select :SCHEMA.set_enqueue_limit($1, 1000)", [queue]);
+  await query("select :SCHEMA.upsert_schedule('ticks', '@every:1000', 'task', queue => $1)", [queue]);
+  await moveClock(database, 2000);
+  // The first lock that the tick takes, then what it goes on to.
+  const ticker = await database.connect();
+  await ticker.query("set deadlock_timeout = '100ms'");
+  await ticker.query("begin");
+  await ticker.query(database.sql("select from :SCHEMA.schedule where id = 'ticks' for update"));
+  const operator = await database.connect();
+  await operator.query("set deadlock_timeout = '100ms'");
+  const deletion = operator.query(database.sql("select :SCHEMA.delete_queue($1, true) as id"), [queue]);
+  await blocked(database.pool, operator);
+  await ticker.query(database.sql("select :SCHEMA.enqueue('task', queue => $1)"), [queue]);
+  await ticker.query("commit");
+  await deletion;
 });
 
 operations("a producer that was about to commit is not stranded by delete_queue", async () => {

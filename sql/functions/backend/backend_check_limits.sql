@@ -18,7 +18,7 @@ begin
     v_current := (
       select count(*) from (
         select from :SCHEMA.job j
-        where j.kind = policy.task_name and j.backoff_base_ms is not null and j.stage < 2
+        where j.kind = policy.task_name and j.counted and j.stage < 2
         limit policy.max_in_flight) live);
     if v_current >= policy.max_in_flight then
       perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have',

@@ -9,14 +9,14 @@ declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
 begin
   perform :SCHEMA.check_task_name(backend_count_jobs_for_task.task_name);
-  -- Jobs of this surface have an index of their own; unfinished ones of the other surface are looked for.
+  -- Counted jobs have an index of their own; those that were there before the task's policies are looked for.
   return (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is not null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted is null and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j

@@ -6,27 +6,55 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
-  if backend_list_jobs.status in ('queued', 'running') then
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.stage < 2 and j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+  if backend_list_jobs.status is null then
+    v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
+  elsif backend_list_jobs.status in ('queued', 'running') then
+    -- By the indexes of unfinished jobs, however many finished ones there are; hence no order by key alone.
+    v_keys := array(
+      select l.key
+      from (
+        (select j.key from :SCHEMA.job j
+         where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = 0 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = -1 and j.state = any (v_states) order by j.key + 0 limit v_most)) l
+      order by l.key
+      offset skip limit max_rows);
   else
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+    v_keys := array(
+      select s.key
+      from unnest(:SCHEMA.cold_queues(10000)) q(queue)
+      cross join unnest(:SCHEMA.shelves_of(cast(v_states as text[]))) h(shelf)
+      cross join lateral (
+        select j.key from :SCHEMA.job j
+        where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
+        order by j.key
+        limit v_most) s
+      order by s.key
+      offset skip limit max_rows);
   end if;
+  v_jobs := array(
+    select j
+    from unnest(v_keys) with ordinality k(key, n)
+    cross join lateral (select o.* from :SCHEMA.job o where o.key = k.key offset 0) j
+    order by k.n);
   return query
     select s.* from generate_subscripts(v_jobs, 1) i(n)
     cross join lateral :SCHEMA.backend_show_job(v_jobs[i.n]) s

@@ -13,6 +13,8 @@ declare
     at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
   v_state :SCHEMA.job_state :=
     case when job.pending then 'pending' when v_start_ms > at_ms then 'scheduled' else 'available' end;
+  v_counted boolean := (job.face).backoff_base_ms is not null
+    or job.kind = any (:SCHEMA.counted_kinds(array[job.kind]));
   v_placed :SCHEMA.placed_job;
   v_holder :SCHEMA.job;
   v_throttle :SCHEMA.throttle;
@@ -61,7 +63,7 @@ begin
         tags,
       sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash,
         backoff_base_ms,
-      backoff_multiplier, backoff_max_ms)
+      backoff_multiplier, backoff_max_ms, counted)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
@@ -71,7 +73,7 @@ begin
         job.periodic_tick_ms,
       (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms,
         (job.face).backoff_multiplier,
-      (job.face).backoff_max_ms)
+      (job.face).backoff_max_ms, nullif(v_counted, false))
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then

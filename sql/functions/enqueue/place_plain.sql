@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_counted text[] := :SCHEMA.counted_kinds(array(select j.kind from unnest(jobs) j));
   v_keys bigint[];
   v_lanes :SCHEMA.lane_entry[];
 begin
@@ -15,7 +16,7 @@ begin
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
         partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      class_key, periodic_schedule_id, periodic_tick_ms)
+      class_key, periodic_schedule_id, periodic_tick_ms, counted)
     select
       cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
         else 'available' end
@@ -25,7 +26,7 @@ begin
       j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
         j.headers, j.tags,
       j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
-      j.periodic_schedule_id, j.periodic_tick_ms
+      j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
     from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s

@@ -14,8 +14,8 @@ as $$
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',
-    'make_archive_months',
-    'janitor'];
+    'janitor',
+    'make_archive_months'];
 $$;
 comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
 revoke all on function :SCHEMA.duty_names from public;

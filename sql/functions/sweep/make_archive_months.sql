@@ -15,9 +15,10 @@ begin
       v_made := v_made + 1;
     end if;
   end loop;
-  return v_made;
+  return v_made + :SCHEMA.drop_archive_months();
 end;
 $$;
 comment on function :SCHEMA.make_archive_months is
-  'Makes the partitions of the archive for this month and the next two that are missing. Returns how many.';
+  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past '
+  'one that is empty. Returns how many.';
 revoke all on function :SCHEMA.make_archive_months from public;

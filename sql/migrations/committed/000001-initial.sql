@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6e16f69a6eded76d521f8cd162d5a03fe0d057cf
+--! Hash: sha1:8c487e7edd283a6bfe91aaae65cb38d20faaf817
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -71,6 +71,7 @@ create table :SCHEMA.job (
   backoff_base_ms bigint,
   backoff_multiplier double precision,
   backoff_max_ms bigint,
+  counted boolean,
   constraint job_running_has_lease check ((state = 'running') = (lease_no is not null)),
   constraint job_finalized check ((finalized_at_ms is not null) = (
     state in ('completed', 'archived', 'cancelled', 'quarantined', 'undecodable'))),
@@ -89,7 +90,7 @@ create unique index job_id on :SCHEMA.job (id) where id is not null;
 create unique index job_unique_key on :SCHEMA.job (unique_key) where unique_key is not null and stage < 2;
 create index job_quarantined on :SCHEMA.job (quarantined_as, key) where quarantined_as is not null;
 create index job_deadline on :SCHEMA.job (deadline_ms) where deadline_ms is not null and stage < 2;
-create index job_task on :SCHEMA.job (kind, key) where backoff_base_ms is not null and stage < 2;
+create index job_task on :SCHEMA.job (kind, key) where counted and stage < 2;
 create index job_tags on :SCHEMA.job using gin (tags) where tags is not null;
 
 comment on table :SCHEMA.job is
@@ -112,6 +113,8 @@ comment on column :SCHEMA.job.actor_json is 'Who asked for it, as the backend su
 comment on column :SCHEMA.job.signature_hash is 'Of the task''s signature when it was enqueued, 64 bits unsigned; null: unchecked.';
 comment on column :SCHEMA.job.backoff_base_ms is
   'The waits between attempts of a job of the backend surface (policy_backoff_ms); null: a job of the other surface.';
+comment on column :SCHEMA.job.counted is
+  'True for the jobs, of either surface, that max_in_flight of their kind counts.';
 comment on index :SCHEMA.job_task is 'What max_in_flight counts.';
 comment on index :SCHEMA.job_line is 'The order in which the gate draws. Dropping it stops admission.';
 comment on index :SCHEMA.job_due is 'What promote_due looks for.';
@@ -1168,6 +1171,13 @@ as $$
 declare
   v_key text;
 begin
+  if value::text like '%\\u%' then
+    begin
+      perform value::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || sqlerrm, 'text without U+0000');
+    end;
+  end if;
   if json_typeof(value) is distinct from 'object' then
     perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
   end if;
@@ -1235,6 +1245,65 @@ comment on function :SCHEMA.now_ms is
   'tests have one.';
 revoke all on function :SCHEMA.now_ms from public;
 --! EndIncluded internal/now_ms.sql
+--! Included internal/use_test_clock.sql
+create or replace function :SCHEMA.use_test_clock()
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (select from :SCHEMA.test_clock) then
+    return;
+  end if;
+  if exists (select from :SCHEMA.job) or exists (select from :SCHEMA.worker)
+    or exists (select from :SCHEMA.duty)
+  then
+    perform :SCHEMA.raise_invalid('schema', 'has been worked with, so its time stays as it is',
+      'a schema without jobs, workers and duties');
+  end if;
+  insert into :SCHEMA.test_clock (offset_ms) values (0) on conflict do nothing;
+end;
+$$;
+comment on function :SCHEMA.use_test_clock is
+  'Makes this a schema for tests, whose time move_test_clock may move. Only for the owner, and only while '
+  'nothing has been done in it: no schema that is in use can come to it. Errors: HR007.';
+revoke all on function :SCHEMA.use_test_clock from public;
+--! EndIncluded internal/use_test_clock.sql
+--! Included internal/move_test_clock.sql
+create or replace function :SCHEMA.move_test_clock(by_ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  -- The year 9999.
+  c_last_ms bigint := 253402300799999;
+  v_offset_ms bigint;
+begin
+  select c.offset_ms into v_offset_ms from :SCHEMA.test_clock c for update;
+  if not found then
+    perform :SCHEMA.raise_invalid('schema', 'has no test clock: its time can''t be moved',
+      'a schema for which use_test_clock() was called before its first job');
+  end if;
+  perform :SCHEMA.check_range('by_ms', by_ms, -c_last_ms, c_last_ms);
+  perform :SCHEMA.check_range('now_ms', :SCHEMA.now_ms() + by_ms, 0, c_last_ms);
+  if by_ms < 0 and (exists (select from :SCHEMA.job) or exists (select from :SCHEMA.duty)) then
+    perform :SCHEMA.raise_invalid('by_ms', 'sets time back', 'not below 0 once there are jobs or duties');
+  end if;
+  update :SCHEMA.test_clock set offset_ms = v_offset_ms + by_ms;
+  return :SCHEMA.now_ms();
+end;
+$$;
+comment on function :SCHEMA.move_test_clock is
+  'Moves the time of a schema for tests by so many milliseconds and returns the new now; with 0 it just '
+  'reads. Time goes back only while there is nothing that remembers it. Only for the owner. Errors: HR007, '
+  'also where use_test_clock was not called.';
+revoke all on function :SCHEMA.move_test_clock from public;
+--! EndIncluded internal/move_test_clock.sql
 --! Included internal/class_key.sql
 create or replace function :SCHEMA.class_key(rate_classes text[])
 returns text
@@ -2153,6 +2222,29 @@ comment on function :SCHEMA.place_jobs is
   'Inserts checked jobs and returns what became of each; the caller undoes the batch where one was refused.';
 revoke all on function :SCHEMA.place_jobs from public;
 --! EndIncluded enqueue/place_jobs.sql
+--! Included enqueue/counted_kinds.sql
+create or replace function :SCHEMA.counted_kinds(kinds text[])
+returns text[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- Most installs have no tasks.
+  if not exists (select from :SCHEMA.task_config) and not exists (select from :SCHEMA.task_limit) then
+    return '{}';
+  end if;
+  return array(
+    select distinct k from unnest(kinds) k
+    where exists (select from :SCHEMA.task_config c where c.task_name = k)
+      or exists (select from :SCHEMA.task_limit l where l.task_name = k));
+end;
+$$;
+comment on function :SCHEMA.counted_kinds is
+  'Those kinds that are tasks with policies: their jobs are counted, whichever surface enqueues them.';
+revoke all on function :SCHEMA.counted_kinds from public;
+--! EndIncluded enqueue/counted_kinds.sql
 --! Included enqueue/place_named.sql
 create or replace function :SCHEMA.place_named(job :SCHEMA.job_input, at_ms bigint)
 returns :SCHEMA.placed_job
@@ -2169,6 +2261,8 @@ declare
     at_ms + coalesce(job.delay_ms, job.unique_debounce_ms, 0));
   v_state :SCHEMA.job_state :=
     case when job.pending then 'pending' when v_start_ms > at_ms then 'scheduled' else 'available' end;
+  v_counted boolean := (job.face).backoff_base_ms is not null
+    or job.kind = any (:SCHEMA.counted_kinds(array[job.kind]));
   v_placed :SCHEMA.placed_job;
   v_holder :SCHEMA.job;
   v_throttle :SCHEMA.throttle;
@@ -2217,7 +2311,7 @@ begin
         tags,
       sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, actor_json, signature_hash,
         backoff_base_ms,
-      backoff_multiplier, backoff_max_ms)
+      backoff_multiplier, backoff_max_ms, counted)
     values (
       v_state, job.max_attempts, job.priority, job.weight, job.schema_version, at_ms, v_start_ms, job.queue,
       job.partition_key, job.kind, job.payload, job.id, job.fingerprint, job.rate_classes,
@@ -2227,7 +2321,7 @@ begin
         job.periodic_tick_ms,
       (job.face).actor_json, (job.face).signature_hash, (job.face).backoff_base_ms,
         (job.face).backoff_multiplier,
-      (job.face).backoff_max_ms)
+      (job.face).backoff_max_ms, nullif(v_counted, false))
     on conflict do nothing
     returning key into v_placed.key;
     if v_placed.key is not null then
@@ -2291,6 +2385,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_counted text[] := :SCHEMA.counted_kinds(array(select j.kind from unnest(jobs) j));
   v_keys bigint[];
   v_lanes :SCHEMA.lane_entry[];
 begin
@@ -2299,7 +2394,7 @@ begin
       state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
         partition_key, kind,
       payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      class_key, periodic_schedule_id, periodic_tick_ms)
+      class_key, periodic_schedule_id, periodic_tick_ms, counted)
     select
       cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
         else 'available' end
@@ -2309,7 +2404,7 @@ begin
       j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
         j.headers, j.tags,
       j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
-      j.periodic_schedule_id, j.periodic_tick_ms
+      j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
     from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
@@ -4290,7 +4385,7 @@ $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
   'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor.';
+  'horizon of the janitor. Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
@@ -4309,7 +4404,7 @@ end;
 $$;
 comment on function :SCHEMA.complete is
   'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
-  'roll back: the fence then undoes the business writes too.';
+  'roll back: the fence then undoes the business writes too. Errors: HR005, HR007.';
 revoke all on function :SCHEMA.complete from public;
 --! EndIncluded settle/complete.sql
 --! Included settle/hold.sql
@@ -4512,7 +4607,7 @@ end;
 $$;
 comment on function :SCHEMA.release is
   'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
-  'lease_rejected.';
+  'lease_rejected, HR007.';
 revoke all on function :SCHEMA.release from public;
 --! EndIncluded settle/release.sql
 --! Included settle/renew.sql
@@ -6219,7 +6314,7 @@ end;
 $$;
 comment on function :SCHEMA.evict_retained is
   'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
-  'can''t be deleted is left and named in sweep_error.';
+  'can''t be deleted is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
 --! Included sweep/janitor.sql
@@ -6322,7 +6417,7 @@ comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
   'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
   'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
-  'day; what is stored about queues idle for an hour; lines that stay empty.';
+  'day; what is stored about queues idle for an hour; lines that stay empty. Errors: HR007.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -6605,7 +6700,7 @@ end;
 $$;
 comment on function :SCHEMA.promote_due is
   'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
-  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.promote_due from public;
 --! EndIncluded sweep/promote_due.sql
 --! Included sweep/promote_jobs.sql
@@ -6700,7 +6795,7 @@ $$;
 comment on function :SCHEMA.reclaim_expired is
   'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
   'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
-  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
+  'that can''t be moved is left, named in sweep_error, and does not hold up the others. Errors: HR007.';
 revoke all on function :SCHEMA.reclaim_expired from public;
 --! EndIncluded sweep/reclaim_expired.sql
 --! Included sweep/release_duty.sql
@@ -6721,7 +6816,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release_duty is
-  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens. Errors: HR007.';
 revoke all on function :SCHEMA.release_duty from public;
 --! EndIncluded sweep/release_duty.sql
 --! Included sweep/retire_lanes.sql
@@ -6800,7 +6895,7 @@ end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
   'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
-  'folded.';
+  'folded. Errors: HR007.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
 --! Included sweep/duty_names.sql
@@ -6820,8 +6915,8 @@ as $$
     'evict_retained',
     'roll_up_tallies',
     'run_pending_operations',
-    'make_archive_months',
-    'janitor'];
+    'janitor',
+    'make_archive_months'];
 $$;
 comment on function :SCHEMA.duty_names is 'What run_duties knows, in the order in which it runs it.';
 revoke all on function :SCHEMA.duty_names from public;
@@ -6924,7 +7019,7 @@ end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
   'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. '
-  'Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.expire_deadlines from public;
 --! EndIncluded sweep/expire_deadlines.sql
 --! Included sweep/expire_jobs.sql
@@ -7129,7 +7224,7 @@ $$;
 comment on function :SCHEMA.quarantine_sweep is
   'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of '
   'leaving the gate to pass over them. Looks at ten times max_rows jobs and remembers how far it came. '
-  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_sweep from public;
 --! EndIncluded sweep/quarantine_sweep.sql
 --! Included policy/set_transition_guard.sql
@@ -7299,7 +7394,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_bare is
-  'What quarantine_list shows of each content, without the payload.';
+  'What quarantine_list shows of each content, without the payload. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_bare from public;
 --! EndIncluded policy/quarantine_bare.sql
 --! Included policy/quarantine_sample.sql
@@ -9081,9 +9176,22 @@ as $$
 #variable_conflict use_column
 declare
   v_queue text := :SCHEMA.queue_name(delete_queue.queue);
+  v_schedules text[];
   v_depth bigint;
   v_id text;
 begin
+  -- Before the queue is locked: who ticks a schedule has locked that first.
+  if coalesce(delete_queue.force, false) then
+    update :SCHEMA.schedule s set paused = true where s.queue = v_queue and not s.paused;
+  else
+    v_schedules := array(
+      select s.id from :SCHEMA.schedule s where s.queue = v_queue and not s.paused order by s.id limit 4);
+    if v_schedules <> '{}' then
+      perform :SCHEMA.raise_invalid('queue', 'is the queue of the schedule ' || array_to_string(
+        v_schedules[1 : 3], ', ') || case when cardinality(v_schedules) > 3 then ' and others' else '' end,
+        'no schedule that is not paused, or force');
+    end if;
+  end if;
   insert into :SCHEMA.queue (queue) values (v_queue) on conflict do nothing;
   perform from :SCHEMA.queue q where q.queue = v_queue for update;
   select o.operation_id into v_id
@@ -9113,11 +9221,12 @@ begin
 end;
 $$;
 comment on function :SCHEMA.delete_queue is
-  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs is refused (HR007) unless '
-  'force is true; then a bulk operation, whose id is returned, cancels what runs and deletes every job of '
-  'the queue, finished ones too, while producers are told HR004 backpressure with limit 0; when it is '
-  'completed the name is as if it had never been used, and takes jobs again. Without force finished jobs '
-  'stay as long as their retention says. Null: done already. Errors: HR007.';
+  'Deletes a queue: its settings, limits and counts. A queue with unfinished jobs, or with a schedule that '
+  'is not paused, is refused (HR007) unless force is true; then its schedules are paused, and a bulk '
+  'operation, whose id is returned, cancels what runs and deletes every job of the queue, finished ones too, '
+  'while producers are told HR004 backpressure with limit 0; when it is completed the name is as if it had '
+  'never been used, and takes jobs again. Without force finished jobs stay as long as their retention says. '
+  'Null: done already. Errors: HR007.';
 revoke all on function :SCHEMA.delete_queue from public;
 --! EndIncluded control/delete_queue.sql
 --! Included sweep/run_pending_operations.sql
@@ -9198,6 +9307,55 @@ comment on function :SCHEMA.make_archive_partition is
   'Makes the partition of the archive for a month, in UTC; false where it exists.';
 revoke all on function :SCHEMA.make_archive_partition from public;
 --! EndIncluded internal/make_archive_partition.sql
+--! Included sweep/drop_archive_months.sql
+create or replace function :SCHEMA.drop_archive_months()
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '100ms'
+as $$
+declare
+  v_last text := to_char(to_timestamp(:SCHEMA.now_ms() / 1000) at time zone 'UTC' - interval '1 month 1 day',
+    'YYYYMM');
+  v_name text;
+  v_used boolean;
+begin
+  for v_name in
+    select c.relname
+    from pg_class p
+    join pg_namespace n on n.oid = p.relnamespace
+    join pg_inherits i on i.inhparent = p.oid
+    join pg_class c on c.oid = i.inhrelid
+    where n.nspname = :SCHEMA_LITERAL and p.relname = 'job_archive' and c.relname ~ '^job_archive_\d{6}$'
+      and right(c.relname, 6) <= v_last
+    order by c.relname
+  loop
+    execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+    continue when v_used;
+    begin
+      -- The parent first, as everybody who reads or writes the archive. Who holds it is not waited for long,
+      -- because others wait behind us: the next run tries again.
+      lock table only :SCHEMA.job_archive in access exclusive mode;
+      execute format('lock table %I.%I in access exclusive mode', :SCHEMA_LITERAL, v_name);
+      execute format('select exists (select from %I.%I)', :SCHEMA_LITERAL, v_name) into v_used;
+      if not v_used then
+        execute format('drop table %I.%I', :SCHEMA_LITERAL, v_name);
+        return 1;
+      end if;
+    exception when lock_not_available then
+      return 0;
+    end;
+  end loop;
+  return 0;
+end;
+$$;
+comment on function :SCHEMA.drop_archive_months is
+  'Drops the partition of a month of the archive that has been over for a day and has no jobs left, one a '
+  'call. Holds the archive, and nothing else, until the transaction ends. Returns how many it dropped.';
+revoke all on function :SCHEMA.drop_archive_months from public;
+--! EndIncluded sweep/drop_archive_months.sql
 --! Included sweep/make_archive_months.sql
 create or replace function :SCHEMA.make_archive_months()
 returns bigint
@@ -9216,11 +9374,12 @@ begin
       v_made := v_made + 1;
     end if;
   end loop;
-  return v_made;
+  return v_made + :SCHEMA.drop_archive_months();
 end;
 $$;
 comment on function :SCHEMA.make_archive_months is
-  'Makes the partitions of the archive for this month and the next two that are missing. Returns how many.';
+  'Makes the partitions of the archive for this month and the next two that are missing, and drops a past '
+  'one that is empty. Returns how many.';
 revoke all on function :SCHEMA.make_archive_months from public;
 --! EndIncluded sweep/make_archive_months.sql
 --! Included sweep/prune_archive_month.sql
@@ -9328,6 +9487,12 @@ begin
   perform :SCHEMA.check_text('incarnation', heartbeat_worker.incarnation, 255, true);
   perform :SCHEMA.check_text('host', heartbeat_worker.host, 255, true);
   perform :SCHEMA.check_text('status', heartbeat_worker.status, 255);
+  perform :SCHEMA.check_range('pid', heartbeat_worker.pid, 0, 2147483647);
+  if heartbeat_worker.queues is null or heartbeat_worker.duties_active is null then
+    perform :SCHEMA.raise_invalid(case when heartbeat_worker.queues is null then 'queues'
+      else 'duties_active' end, 'must be given', 'no null');
+  end if;
+  perform :SCHEMA.check_text('queues', q, 255, true) from unnest(heartbeat_worker.queues) q;
   perform :SCHEMA.check_range('concurrency', heartbeat_worker.concurrency, 0, 2147483647);
   perform :SCHEMA.check_range('inflight', heartbeat_worker.inflight, 0, 2147483647);
   perform :SCHEMA.check_range('polls', heartbeat_worker.polls, 0, 9223372036854775807);
@@ -9481,7 +9646,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_bare.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_bare is 'One job without payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_bare is
+  'One job without payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_bare from public;
 --! EndIncluded inspect/get_job_bare.sql
 --! Included inspect/get_job_with_payload.sql
@@ -9503,7 +9669,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_with_payload.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_with_payload is 'One job with payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_with_payload is
+  'One job with payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_with_payload from public;
 --! EndIncluded inspect/get_job_with_payload.sql
 --! Included inspect/get_job.sql
@@ -9556,7 +9723,7 @@ end;
 $$;
 comment on function :SCHEMA.list_attempts is
   'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
-  '(set_history_policy).';
+  '(set_history_policy). Errors: HR007.';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/history.sql
@@ -9978,6 +10145,26 @@ begin
     from (select p.action from :SCHEMA.operation p where p.finished_at_ms is null limit 1000) o
     group by o.action;
   return query
+    select 'headrace_schedules',
+      jsonb_build_object('state', case when s.paused then 'paused' else 'active' end),
+      count(*)::double precision
+    from (select c.paused from :SCHEMA.schedule c limit 100000) s
+    group by s.paused;
+  return query
+    select 'headrace_schedule_' || v.name, jsonb_build_object('schedule', s.id), v.value::double precision
+    from (
+      select o.id, o.failures, o.missed_ticks, greatest(0, v_now - o.next_run_ms) as lag_ms
+      from (
+        select c.id, c.failures, c.missed_ticks, c.next_run_ms from :SCHEMA.schedule c
+        where not c.paused
+        order by greatest(c.next_run_ms, c.retry_at_ms)
+        limit 10000) o
+      order by greatest(0, v_now - o.next_run_ms) desc, o.id collate "C"
+      limit 500) s
+    cross join lateral (
+      values ('lag_seconds', s.lag_ms / 1000.0), ('failures', s.failures::numeric),
+        ('missed_ticks_total', s.missed_ticks::numeric)) v(name, value);
+  return query
     select 'headrace_concurrency_limit', jsonb_build_object('name', c.name, 'queue', c.queue),
       c.max_concurrent::double precision
     from :SCHEMA.concurrency_limit c
@@ -10007,7 +10194,8 @@ end;
 $$;
 comment on function :SCHEMA.metrics is
   'What an exporter needs, in one bounded call: names with labels and values. Queues beyond the 500 deepest '
-  'are left out, and counts stop at caps; per-second figures cover the last one to two minutes.';
+  'are left out, and schedules beyond the 500 that are most behind; counts stop at caps; per-second figures '
+  'cover the last one to two minutes. Names that end in _total are counters, the others gauges.';
 revoke all on function :SCHEMA.metrics from public;
 --! EndIncluded inspect/metrics.sql
 --! Included internal/doors.sql
@@ -10608,7 +10796,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_admit is
-  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them.';
+  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_admit from public;
 --! EndIncluded backend/backend_admit.sql
 --! Included backend/backend_cancel_job_if_active.sql
@@ -10653,7 +10842,7 @@ begin
     v_current := (
       select count(*) from (
         select from :SCHEMA.job j
-        where j.kind = policy.task_name and j.backoff_base_ms is not null and j.stage < 2
+        where j.kind = policy.task_name and j.counted and j.stage < 2
         limit policy.max_in_flight) live);
     if v_current >= policy.max_in_flight then
       perform :SCHEMA.raise_error('HR008', 'the task has as many unfinished jobs as it may have',
@@ -10792,18 +10981,30 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+  v_counted bigint := 0;
 begin
-  if backend_count_jobs.status is null then
-    return (select count(*) from :SCHEMA.job);
-  elsif backend_count_jobs.status in ('queued', 'running') then
-    return (select count(*) from :SCHEMA.job j where j.stage < 2 and j.state = any (v_states));
+  -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
+  if backend_count_jobs.status is null or backend_count_jobs.status = 'queued' then
+    v_counted := coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)
+      + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0);
   end if;
-  return (
+  if backend_count_jobs.status in ('queued', 'running') then
+    return abs(v_counted - (
+      select count(*)
+      from :SCHEMA.lease l
+      cross join lateral unnest(l.keys) k(key)
+      cross join lateral (
+        select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j));
+  end if;
+  return v_counted + (
     select count(*) from :SCHEMA.job j
-    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))));
+    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))) and j.shelf >= 4);
 end;
 $$;
 comment on function :SCHEMA.backend_count_jobs is
@@ -10822,14 +11023,14 @@ declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
 begin
   perform :SCHEMA.check_task_name(backend_count_jobs_for_task.task_name);
-  -- Jobs of this surface have an index of their own; unfinished ones of the other surface are looked for.
+  -- Counted jobs have an index of their own; those that were there before the task's policies are looked for.
   return (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is not null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.backoff_base_ms is null and j.stage < 2
+      where j.kind = backend_count_jobs_for_task.task_name and j.counted is null and j.stage < 2
         and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
@@ -10878,7 +11079,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_count_runs_since is
-  'How many runs have started at or after an instant; exact.';
+  'How many runs have started at or after an instant; exact. Errors: HR007.';
 revoke all on function :SCHEMA.backend_count_runs_since from public;
 --! EndIncluded backend/backend_count_runs_since.sql
 --! Included backend/backend_distinct_pools_queued.sql
@@ -10889,17 +11090,37 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column
 begin
   return query
+    -- From one queue to the next by index: the jobs in between are not touched.
+    with recursive waiting as (
+      select (select j.queue from :SCHEMA.job j where j.stage = 0 order by j.queue limit 1) as queue
+      union all
+      select (select j.queue from :SCHEMA.job j where j.stage = 0
+        and j.queue > w.queue order by j.queue limit 1)
+      from waiting w
+      where w.queue is not null
+    )
     select p.queue
-    from (
-      select distinct l.queue from :SCHEMA.lane l
-      union
-      select j.queue from :SCHEMA.job j where j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()) p
-    where exists (select from :SCHEMA.backend_list_queued(p.queue, 1))
+    from (select l.queue from :SCHEMA.lane l union select w.queue from waiting w) p
+    where not exists (select from :SCHEMA.queue q where q.queue = p.queue and q.paused)
+      and (
+        exists (
+          select from :SCHEMA.job j
+          where j.queue = p.queue and j.stage = 1 and j.state = 'available'
+            and not :SCHEMA.is_quarantined(j)
+          offset 0)
+        or exists (
+          select from :SCHEMA.job j
+          where j.queue = p.queue and j.stage = 0 and j.scheduled_at_ms <= :SCHEMA.now_ms()
+            and not :SCHEMA.is_quarantined(j)
+          offset 0))
     order by p.queue;
 end;
 $$;
@@ -10938,9 +11159,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_policy :SCHEMA.task_config := case
-    when task_config is null then :SCHEMA.backend_policy_of(job ->> 'task_name')
-    else :SCHEMA.backend_read_policy(task_config, job ->> 'task_name')
+    when task_config is null then :SCHEMA.backend_policy_of(v_task)
+    else :SCHEMA.backend_read_policy(task_config, v_task)
   end;
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, v_policy);
   v_at_ms bigint;
@@ -11355,27 +11577,55 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
-  if backend_list_jobs.status in ('queued', 'running') then
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.stage < 2 and j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+  if backend_list_jobs.status is null then
+    v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
+  elsif backend_list_jobs.status in ('queued', 'running') then
+    -- By the indexes of unfinished jobs, however many finished ones there are; hence no order by key alone.
+    v_keys := array(
+      select l.key
+      from (
+        (select j.key from :SCHEMA.job j
+         where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = 0 and j.state = any (v_states) order by j.key + 0 limit v_most)
+        union all
+        (select j.key from :SCHEMA.job j
+         where j.stage = -1 and j.state = any (v_states) order by j.key + 0 limit v_most)) l
+      order by l.key
+      offset skip limit max_rows);
   else
-    v_jobs := array(
-      select j from :SCHEMA.job j
-      where j.state = any (v_states)
-      order by j.enqueued_at_ms, j.key
-      offset backend_list_jobs.skip limit backend_list_jobs.max_rows);
+    v_keys := array(
+      select s.key
+      from unnest(:SCHEMA.cold_queues(10000)) q(queue)
+      cross join unnest(:SCHEMA.shelves_of(cast(v_states as text[]))) h(shelf)
+      cross join lateral (
+        select j.key from :SCHEMA.job j
+        where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
+        order by j.key
+        limit v_most) s
+      order by s.key
+      offset skip limit max_rows);
   end if;
+  v_jobs := array(
+    select j
+    from unnest(v_keys) with ordinality k(key, n)
+    cross join lateral (select o.* from :SCHEMA.job o where o.key = k.key offset 0) j
+    order by k.n);
   return query
     select s.* from generate_subscripts(v_jobs, 1) i(n)
     cross join lateral :SCHEMA.backend_show_job(v_jobs[i.n]) s
@@ -11730,6 +11980,25 @@ comment on function :SCHEMA.backend_pop_claim_from_pool is
   'first. No row where nothing can run now. Errors: HR007.';
 revoke all on function :SCHEMA.backend_pop_claim_from_pool from public;
 --! EndIncluded backend/backend_pop_claim_from_pool.sql
+--! Included backend/backend_job_task.sql
+create or replace function :SCHEMA.backend_job_task(job json)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_keys('job', job,
+    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
+    'signature_hash,attempt,run_id,delay_ms}');
+  return job ->> 'task_name';
+end;
+$$;
+comment on function :SCHEMA.backend_job_task is
+  'The task of a job of the backend surface; HR007 where the job is not readable or has an unknown field.';
+revoke all on function :SCHEMA.backend_job_task from public;
+--! EndIncluded backend/backend_job_task.sql
 --! Included backend/backend_read_job.sql
 create or replace function :SCHEMA.backend_read_job(job json, policy :SCHEMA.task_config)
 returns :SCHEMA.backend_input
@@ -11744,9 +12013,6 @@ declare
   v_signature numeric;
   v_priority bigint;
 begin
-  perform :SCHEMA.check_keys('job', job,
-    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
-    'signature_hash,attempt,run_id,delay_ms}');
   begin
     v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
     v_job.delay_ms := (job ->> 'delay_ms')::bigint;
@@ -11811,11 +12077,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy :SCHEMA.task_config;
-  v_retry json := coalesce(config -> 'retry_policy', '{}');
-  v_limits json := coalesce(config -> 'rate_limit_policy', '{}');
+  v_retry json;
+  v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
     'rate_limit_policy,idempotency_mode,retention_ms}');
+  v_retry := coalesce(config -> 'retry_policy', '{}');
+  v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
     '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
   perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');
@@ -12227,8 +12495,9 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job,
-    :SCHEMA.backend_policy_of(job ->> 'task_name'));
+    :SCHEMA.backend_policy_of(v_task));
   v_job :SCHEMA.job;
   v_placed :SCHEMA.placed_job;
 begin
@@ -12270,11 +12539,12 @@ as $$
 declare
   v_run :SCHEMA.attempt;
   v_new :SCHEMA.attempt;
-  v_status text := run ->> 'status';
+  v_status text;
   v_now bigint := :SCHEMA.now_ms();
 begin
   perform :SCHEMA.check_keys('run', run,
     '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,error_message}');
+  v_status := run ->> 'status';
   begin
     v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
     v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);

@@ -118,6 +118,46 @@ begin
 end;
 $test$;
 
+-- test: time moves only in a schema that was declared one for tests while it was new
+do $test$
+declare
+  v_before bigint := :SCHEMA.now_ms();
+begin
+  assert pg_temp.refusal('select :SCHEMA.move_test_clock(1)') ->> 'code' = 'HR007';
+  assert :SCHEMA.now_ms() < v_before + 60000;
+  perform :SCHEMA.use_test_clock();
+  perform :SCHEMA.use_test_clock();
+  assert :SCHEMA.move_test_clock(-86400000) < v_before - 80000000, 'new, so back is fine';
+  perform :SCHEMA.move_test_clock(86400000 + 3600000);
+  assert :SCHEMA.move_test_clock(0) >= v_before + 3600000 and :SCHEMA.now_ms() < v_before + 3660000;
+  assert pg_temp.refusal('select :SCHEMA.move_test_clock(null)') ->> 'code' = 'HR007';
+  assert pg_temp.refusal('select :SCHEMA.move_test_clock(253402300799999)') ->> 'code' = 'HR007', 'beyond the year 9999';
+  assert pg_temp.refusal('select :SCHEMA.move_test_clock(-253402300799999)') ->> 'code' = 'HR007', 'before 1970';
+  perform :SCHEMA.enqueue('a');
+  assert pg_temp.refusal('select :SCHEMA.move_test_clock(-1)') ->> 'message' like '%back%', 'jobs remember the time';
+  assert :SCHEMA.move_test_clock(1000) >= v_before + 3601000;
+end;
+$test$;
+
+-- test: a schema that has been worked with can't become one for tests
+do $test$
+begin
+  perform :SCHEMA.enqueue('a');
+  assert pg_temp.refusal('select :SCHEMA.use_test_clock()') ->> 'code' = 'HR007';
+  assert not exists (select from :SCHEMA.test_clock);
+end;
+$test$;
+
+-- test: neither can one that only has duties or workers
+do $test$
+begin
+  perform :SCHEMA.claim_duty('janitor', 'me', 1000);
+  assert pg_temp.refusal('select :SCHEMA.use_test_clock()') ->> 'code' = 'HR007';
+  perform :SCHEMA.release_duty('janitor', 'me');
+  assert pg_temp.refusal('select :SCHEMA.use_test_clock()') ->> 'code' = 'HR007', 'a duty that was given up';
+end;
+$test$;
+
 -- test: a channel fits and belongs to the install
 do $test$
 begin

@@ -1,6 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { PostgresQueueBackend } from "../../../src/index.js";
+import { PgStore, PostgresQueueBackend } from "../../../src/index.js";
 import { testDatabase } from "../support/database.js";
 import { claimed, enqueue, fresh, job, refused, sound } from "./support.js";
 
@@ -135,6 +135,32 @@ isolated("a pool is in order of priority, lower first, then of age", async (back
   const error = await refused(backend.enqueueWithPolicies(job({ priority: -2147483648 })), "invalid");
   assert.is(error.fields.field, "priority");
 });
+
+isolated(
+  "max_in_flight counts the jobs of the task that the other face has enqueued",
+  async (backend, taskName) => {
+    const policy = { rateLimitPolicy: { maxInFlight: 4 } };
+    await backend.registerTask(taskName, policy);
+    const store = new PgStore(backend.pool, { schema: backend.schema });
+    const plain = (more: object = {}): Promise<unknown> =>
+      store.enqueue([{ kind: taskName, queue: taskName, ...more }]);
+    await plain();
+    await plain({ id: `${taskName}-named`, queue: "elsewhere" });
+    await plain({ kind: `${taskName}-other` });
+    await enqueue(backend, { taskName });
+    await plain({ pending: true });
+    const error = await refused(enqueue(backend, { taskName }), "rate_limited");
+    assert.equal([error.fields.limit, error.fields["current"]], [4, 4]);
+    assert.is(await backend.countActiveJobsForTask(taskName), 4);
+    // The other face is counted, not refused.
+    await plain();
+    await store.operatorCancel(`${taskName}-named`);
+    await refused(enqueue(backend, { taskName }), "rate_limited");
+    const [claim] = await store.admit({ worker: "w", queues: [taskName], capacity: 1 });
+    await store.ack(claim ?? (undefined as never), "success");
+    await enqueue(backend, { taskName });
+  },
+);
 
 isolated("max_in_flight is that of the argument", async (backend, taskName) => {
   const policy = { rateLimitPolicy: { maxInFlight: 1 } };

@@ -214,6 +214,7 @@ races("jobs of both faces, drained by workers of both, each once, under limits o
   await store.call("upsert_concurrency_limit", { name: pool, queue: pool, max_concurrent: 3 });
   await store.call("set_history_policy", { queue: pool, keep: "all" });
   const policy = { pool, rateLimitPolicy: { maxInFlight: 20 }, retryPolicy: { maxAttempts: 2 } };
+  await backend.registerTask(taskName, policy);
   const ids: string[] = [];
   let refusals = 0;
   const ran = new Map<string, number>();
@@ -244,9 +245,9 @@ races("jobs of both faces, drained by workers of both, each once, under limits o
     if (await allowed(call)) ids.push((await call)[0]);
     else refusals++;
   }
-  // Twenty of this face may wait; what the other face enqueued takes no place of theirs.
-  assert.is(refusals, 5);
-  assert.is(ids.length, 45);
+  // Both faces' jobs count, and this face's are refused where there are twenty.
+  assert.is(refusals, 15);
+  assert.is(ids.length, 35);
   const listed = await query("select id from :SCHEMA.list_jobs($1, max_rows => 200)", [
     JSON.stringify({ queue: pool }),
   ]);

@@ -1,0 +1,106 @@
+// timeout: 300 s
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { testDatabase } from "../support/database.js";
+
+/**
+ * Reads of the backend surface over many jobs and runs touch a bounded number of buffers; what counts all of something
+ * reads an index and not the table. HEADRACE_TEST_ROWS says how many.
+ */
+const rows = Number(process.env["HEADRACE_TEST_ROWS"] ?? 120_000);
+const large = suite(`backend reads over ${rows} runs`);
+const database = await testDatabase({ invariants: false });
+const { query } = database;
+
+await query("select :SCHEMA.set_transition_guard(false)");
+for (const table of ["job", "attempt"]) {
+  await query(`alter table :SCHEMA.${table} set (autovacuum_enabled = off)`);
+}
+const job = (count: number, state: string, queue: string, kind: string): Promise<unknown> =>
+  query(
+    "insert into :SCHEMA.job (state, queue, kind, payload, enqueued_at_ms, scheduled_at_ms, finalized_at_ms, headers) " +
+      `select '${state}', '${queue}', '${kind}', '\\x7b7d', n, n, ` +
+      `${["available", "scheduled"].includes(state) ? "null" : "n"}, ` +
+      `jsonb_build_object('padding', repeat('x', 200)) from generate_series(1, ${count}) n`,
+  );
+await job(3, "cancelled", "global", "rare");
+await job(rows / 2, "completed", "global", "common");
+await job(rows / 4, "available", "global", "common");
+await job(rows / 4, "scheduled", "other", "common");
+await job(3, "archived", "global", "rare");
+await query(
+  "insert into :SCHEMA.queue_depth (queue, depth) select queue, count(*) from :SCHEMA.job where stage < 2 group by 1",
+);
+await query(
+  "insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, " +
+    "outcome, error) select n, 'job' || n / 3, case when n % 1000 = 0 then 'rare' else 'common' end, 'global', 1, 1, 'w', " +
+    `n, n + 5, case when n % 4 = 0 then 'retry' else 'success' end, repeat('x', 300) from generate_series(1, ${rows}) n`,
+);
+
+const buffers = async (call: string): Promise<number> => {
+  const [plan] = await query(`explain (analyze, buffers, format json) select * from :SCHEMA.${call}`);
+  const top = (plan?.["QUERY PLAN"] as { Plan: Record<string, number> }[])[0]?.Plan ?? {};
+  return (top["Shared Hit Blocks"] ?? 0) + (top["Shared Read Blocks"] ?? 0);
+};
+const pages = async (relation: string): Promise<number> =>
+  Number((await query(`select pg_relation_size(':SCHEMA.${relation}') / 8192 as n`))[0]?.["n"]);
+const answer = async (call: string): Promise<number> =>
+  Number((await query(`select :SCHEMA.${call} as n`))[0]?.["n"]);
+
+async function bounded(): Promise<void> {
+  for (const [call, most] of [
+    ["backend_list_runs(null, 0, 100)", 600],
+    ["backend_list_runs(null, 1000, 100)", 2500],
+    ["backend_list_runs('job7', 0, 100)", 400],
+    [`backend_count_runs('job7')`, 400],
+    [`backend_count_runs_since(${rows - 100})`, 600],
+    ["backend_task_run_stats('rare')", rows / 500 + 600],
+    ["backend_get_run('r0000000000000007')", 400],
+    ["backend_list_jobs(null, 0, 100)", 1500],
+    ["backend_list_jobs('failed', 0, 100)", 1000],
+    ["backend_list_jobs('canceled', 0, 100)", 1000],
+    ["backend_list_jobs('success', 1000, 100)", 3000],
+    ["backend_count_jobs('queued')", 600],
+    ["backend_count_jobs('running')", 600],
+    ["backend_distinct_pools_queued()", 1000],
+    ["backend_list_queued_for_pool_sorted('global', 8)", 1000],
+  ] as const) {
+    const touched = await buffers(call);
+    assert.ok(touched <= most, `${call} touched ${touched} buffers`);
+  }
+}
+
+large("pages and counts of few, never analysed", bounded);
+large("counts are exact", async () => {
+  assert.is(await answer("backend_count_jobs('queued')"), rows / 2);
+  assert.is(await answer("backend_count_jobs('running')"), 0);
+  assert.is(await answer("backend_count_jobs('canceled')"), 3);
+  assert.is(await answer("backend_count_jobs('failed')"), 3);
+  assert.is(await answer("backend_count_jobs('success')"), rows / 2);
+  assert.is(await answer("backend_count_jobs()"), rows + 6);
+  assert.is(await answer("backend_count_jobs_for_task('rare')"), 6);
+  assert.is(await answer("backend_count_runs()"), rows);
+  assert.is(await answer(`backend_count_runs_since(${rows - 99})`), 100);
+});
+large("pages and counts of few, analysed", async () => {
+  await query("vacuum analyze :SCHEMA.job");
+  await query("vacuum analyze :SCHEMA.attempt");
+  await bounded();
+});
+large("counts of all read an index", async () => {
+  for (const [call, index, table] of [
+    ["backend_count_runs()", "attempt_newest", "attempt"],
+    ["backend_count_runs_since(0)", "attempt_newest", "attempt"],
+    ["backend_task_run_stats('common')", "attempt_kind", "attempt"],
+    ["backend_count_jobs('success')", "job_shelf", "job"],
+    ["backend_count_jobs()", "job_shelf", "job"],
+  ] as const) {
+    const most = (await pages(index)) * 1.2 + 600;
+    assert.ok(most < (await pages(table)), `${table} is too small to tell`);
+    const touched = await buffers(call);
+    assert.ok(touched <= most, `${call} touched ${touched} buffers, ${index} has ${await pages(index)}`);
+  }
+});
+
+large.after(() => database.close());
+large.run();
