@@ -22,5 +22,5 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_bare is
-  'What quarantine_list shows of each content, without the payload.';
+  'What quarantine_list shows of each content, without the payload. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_bare from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:59230602477e0ab17353e8d43281170e4779aea9
+--! Hash: sha1:34385a9c6411f4ab02e7797cb61980e25cd73f9b
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1171,6 +1171,13 @@ as $$
 declare
   v_key text;
 begin
+  if value::text like '%\\u%' then
+    begin
+      perform value::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || sqlerrm, 'text without U+0000');
+    end;
+  end if;
   if json_typeof(value) is distinct from 'object' then
     perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
   end if;
@@ -4378,7 +4385,7 @@ $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
   'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor.';
+  'horizon of the janitor. Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
@@ -4397,7 +4404,7 @@ end;
 $$;
 comment on function :SCHEMA.complete is
   'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
-  'roll back: the fence then undoes the business writes too.';
+  'roll back: the fence then undoes the business writes too. Errors: HR005, HR007.';
 revoke all on function :SCHEMA.complete from public;
 --! EndIncluded settle/complete.sql
 --! Included settle/hold.sql
@@ -4600,7 +4607,7 @@ end;
 $$;
 comment on function :SCHEMA.release is
   'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
-  'lease_rejected.';
+  'lease_rejected, HR007.';
 revoke all on function :SCHEMA.release from public;
 --! EndIncluded settle/release.sql
 --! Included settle/renew.sql
@@ -6307,7 +6314,7 @@ end;
 $$;
 comment on function :SCHEMA.evict_retained is
   'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
-  'can''t be deleted is left and named in sweep_error.';
+  'can''t be deleted is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
 --! Included sweep/janitor.sql
@@ -6410,7 +6417,7 @@ comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
   'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
   'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
-  'day; what is stored about queues idle for an hour; lines that stay empty.';
+  'day; what is stored about queues idle for an hour; lines that stay empty. Errors: HR007.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -6693,7 +6700,7 @@ end;
 $$;
 comment on function :SCHEMA.promote_due is
   'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
-  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.promote_due from public;
 --! EndIncluded sweep/promote_due.sql
 --! Included sweep/promote_jobs.sql
@@ -6788,7 +6795,7 @@ $$;
 comment on function :SCHEMA.reclaim_expired is
   'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
   'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
-  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
+  'that can''t be moved is left, named in sweep_error, and does not hold up the others. Errors: HR007.';
 revoke all on function :SCHEMA.reclaim_expired from public;
 --! EndIncluded sweep/reclaim_expired.sql
 --! Included sweep/release_duty.sql
@@ -6809,7 +6816,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release_duty is
-  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens. Errors: HR007.';
 revoke all on function :SCHEMA.release_duty from public;
 --! EndIncluded sweep/release_duty.sql
 --! Included sweep/retire_lanes.sql
@@ -6888,7 +6895,7 @@ end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
   'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
-  'folded.';
+  'folded. Errors: HR007.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
 --! Included sweep/duty_names.sql
@@ -7012,7 +7019,7 @@ end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
   'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. '
-  'Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.expire_deadlines from public;
 --! EndIncluded sweep/expire_deadlines.sql
 --! Included sweep/expire_jobs.sql
@@ -7217,7 +7224,7 @@ $$;
 comment on function :SCHEMA.quarantine_sweep is
   'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of '
   'leaving the gate to pass over them. Looks at ten times max_rows jobs and remembers how far it came. '
-  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_sweep from public;
 --! EndIncluded sweep/quarantine_sweep.sql
 --! Included policy/set_transition_guard.sql
@@ -7387,7 +7394,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.quarantine_bare is
-  'What quarantine_list shows of each content, without the payload.';
+  'What quarantine_list shows of each content, without the payload. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_bare from public;
 --! EndIncluded policy/quarantine_bare.sql
 --! Included policy/quarantine_sample.sql
@@ -9480,6 +9487,12 @@ begin
   perform :SCHEMA.check_text('incarnation', heartbeat_worker.incarnation, 255, true);
   perform :SCHEMA.check_text('host', heartbeat_worker.host, 255, true);
   perform :SCHEMA.check_text('status', heartbeat_worker.status, 255);
+  perform :SCHEMA.check_range('pid', heartbeat_worker.pid, 0, 2147483647);
+  if heartbeat_worker.queues is null or heartbeat_worker.duties_active is null then
+    perform :SCHEMA.raise_invalid(case when heartbeat_worker.queues is null then 'queues'
+      else 'duties_active' end, 'must be given', 'no null');
+  end if;
+  perform :SCHEMA.check_text('queues', q, 255, true) from unnest(heartbeat_worker.queues) q;
   perform :SCHEMA.check_range('concurrency', heartbeat_worker.concurrency, 0, 2147483647);
   perform :SCHEMA.check_range('inflight', heartbeat_worker.inflight, 0, 2147483647);
   perform :SCHEMA.check_range('polls', heartbeat_worker.polls, 0, 9223372036854775807);
@@ -9633,7 +9646,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_bare.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_bare is 'One job without payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_bare is
+  'One job without payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_bare from public;
 --! EndIncluded inspect/get_job_bare.sql
 --! Included inspect/get_job_with_payload.sql
@@ -9655,7 +9669,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_with_payload.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_with_payload is 'One job with payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_with_payload is
+  'One job with payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_with_payload from public;
 --! EndIncluded inspect/get_job_with_payload.sql
 --! Included inspect/get_job.sql
@@ -9708,7 +9723,7 @@ end;
 $$;
 comment on function :SCHEMA.list_attempts is
   'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
-  '(set_history_policy).';
+  '(set_history_policy). Errors: HR007.';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/history.sql
@@ -10760,7 +10775,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_admit is
-  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them.';
+  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_admit from public;
 --! EndIncluded backend/backend_admit.sql
 --! Included backend/backend_cancel_job_if_active.sql
@@ -11042,7 +11058,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_count_runs_since is
-  'How many runs have started at or after an instant; exact.';
+  'How many runs have started at or after an instant; exact. Errors: HR007.';
 revoke all on function :SCHEMA.backend_count_runs_since from public;
 --! EndIncluded backend/backend_count_runs_since.sql
 --! Included backend/backend_distinct_pools_queued.sql
@@ -11122,9 +11138,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_policy :SCHEMA.task_config := case
-    when task_config is null then :SCHEMA.backend_policy_of(job ->> 'task_name')
-    else :SCHEMA.backend_read_policy(task_config, job ->> 'task_name')
+    when task_config is null then :SCHEMA.backend_policy_of(v_task)
+    else :SCHEMA.backend_read_policy(task_config, v_task)
   end;
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, v_policy);
   v_at_ms bigint;
@@ -11942,6 +11959,25 @@ comment on function :SCHEMA.backend_pop_claim_from_pool is
   'first. No row where nothing can run now. Errors: HR007.';
 revoke all on function :SCHEMA.backend_pop_claim_from_pool from public;
 --! EndIncluded backend/backend_pop_claim_from_pool.sql
+--! Included backend/backend_job_task.sql
+create or replace function :SCHEMA.backend_job_task(job json)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_keys('job', job,
+    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
+    'signature_hash,attempt,run_id,delay_ms}');
+  return job ->> 'task_name';
+end;
+$$;
+comment on function :SCHEMA.backend_job_task is
+  'The task of a job of the backend surface; HR007 where the job is not readable or has an unknown field.';
+revoke all on function :SCHEMA.backend_job_task from public;
+--! EndIncluded backend/backend_job_task.sql
 --! Included backend/backend_read_job.sql
 create or replace function :SCHEMA.backend_read_job(job json, policy :SCHEMA.task_config)
 returns :SCHEMA.backend_input
@@ -11956,9 +11992,6 @@ declare
   v_signature numeric;
   v_priority bigint;
 begin
-  perform :SCHEMA.check_keys('job', job,
-    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
-    'signature_hash,attempt,run_id,delay_ms}');
   begin
     v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
     v_job.delay_ms := (job ->> 'delay_ms')::bigint;
@@ -12023,11 +12056,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy :SCHEMA.task_config;
-  v_retry json := coalesce(config -> 'retry_policy', '{}');
-  v_limits json := coalesce(config -> 'rate_limit_policy', '{}');
+  v_retry json;
+  v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
     'rate_limit_policy,idempotency_mode,retention_ms}');
+  v_retry := coalesce(config -> 'retry_policy', '{}');
+  v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
     '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
   perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');
@@ -12439,8 +12474,9 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job,
-    :SCHEMA.backend_policy_of(job ->> 'task_name'));
+    :SCHEMA.backend_policy_of(v_task));
   v_job :SCHEMA.job;
   v_placed :SCHEMA.placed_job;
 begin
@@ -12482,11 +12518,12 @@ as $$
 declare
   v_run :SCHEMA.attempt;
   v_new :SCHEMA.attempt;
-  v_status text := run ->> 'status';
+  v_status text;
   v_now bigint := :SCHEMA.now_ms();
 begin
   perform :SCHEMA.check_keys('run', run,
     '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,error_message}');
+  v_status := run ->> 'status';
   begin
     v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
     v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);
