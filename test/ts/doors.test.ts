@@ -545,7 +545,9 @@ doors("answers or refuses with an error of ours", async () => {
       [part.map(({ statement }) => database.sql(statement)), part.map(({ door }) => door.changes)],
     );
     for (const [index, { code, message, detail, broken }] of rows.entries()) {
-      const { door, statement } = part[index] ?? undefined;
+      const made = part[index];
+      if (!made) throw new Error("an answer to no call");
+      const { door, statement } = made;
       const complain = (what: string): void => {
         const key = `${door.name}: ${what}`;
         if (!complaints.has(key)) complaints.set(key, `${key}: ${statement.slice(0, 400)}`);
