@@ -332,7 +332,7 @@ test("extendLease makes the lease last, and no renewal shortens it", async ({ st
         assert.is(job.signal.reason, errors[0]);
       },
     },
-    { lease: "300ms" },
+    { lease: "300ms", duties: false },
   );
   const id = await put("long");
   await eventually("it is extended", async () => {
