@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:69ebaee8ae67747547a3b5df640e75987dea9d45
+--! Hash: sha1:932a1312f01ee3a5ff6851c1c98ce6c7a641fffd
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -431,6 +431,7 @@ create table :SCHEMA.queue (
   history text not null default 'failures' check (history in ('failures', 'all', 'none')),
   failed_retention_ms bigint not null default 604800000 check (failed_retention_ms >= 1)
 );
+create index queue_history on :SCHEMA.queue (history) where history <> 'failures';
 comment on table :SCHEMA.queue is 'What an operator set for a queue; a queue without a row has the defaults.';
 
 create table :SCHEMA.quarantine (
@@ -8585,7 +8586,7 @@ begin
     from :SCHEMA.job_archive a
     where a.evicted_at_ms >= v_from and a.evicted_at_ms < v_to
       and (a.evicted_at_ms, a.key) < (v_to - 1, v_key)
-      and (list_archive.queue is null or a.queue = list_archive.queue)
+      and (list_archive.queue is null or a.queue = coalesce(nullif(list_archive.queue, ''), 'default'))
     order by a.evicted_at_ms desc, a.key desc
     limit max_rows;
 end;
@@ -9608,7 +9609,7 @@ as $$
 declare
   c_most integer := 50000;
   v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
-    else array[counts.queue] end;
+    else array[:SCHEMA.queue_name(counts.queue)] end;
 begin
   if cardinality(v_queues) > 1000 then
     return query
@@ -9635,7 +9636,7 @@ begin
       select o.state, count(*) as jobs, sum(count(*)) over () as counted
       from (
         select j.state from :SCHEMA.job j
-        where j.stage = 1 and (counts.queue is null or j.queue = counts.queue)
+        where j.stage = 1 and (counts.queue is null or j.queue = v_queues[1])
         limit c_most + 1) o
       group by o.state
     )
@@ -9651,7 +9652,7 @@ $$;
 comment on function :SCHEMA.counts is
   'Jobs per state, of one queue or of all: each exact up to 50,000, beyond that it says approximate. Jobs in '
   'line and running jobs are counted together up to 50,000. With more than 1,000 queues, the newest 50,000 '
-  'jobs only.';
+  'jobs only. Errors: HR007.';
 revoke all on function :SCHEMA.counts from public;
 --! EndIncluded inspect/counts.sql
 --! Included inspect/get_job_bare.sql
@@ -10548,15 +10549,15 @@ begin
   return query
     select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no
       || ' does not exist or does not name it'
-    from :SCHEMA.job j
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
     where j.state = 'running'
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
     select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
       || j.partition_key
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000) j
-    where not exists (
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'available' and not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
         and l.class_key = j.class_key and l.priority = j.priority)
@@ -10599,15 +10600,16 @@ begin
     select 'a job that does not run holds nothing', :SCHEMA.job_id(j.key, j.id),
       'claimed_at_ms or charged is set'
     from (
-      (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000)
+      (select n.* from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) n
+       where n.state = 'available')
       union all (select * from :SCHEMA.job o where o.stage = 0 limit 10000)
       union all (select * from :SCHEMA.job o where o.stage = 2 limit 10000)) j
     where j.claimed_at_ms is not null or j.charged is not null
     limit 100;
   return query
     select 'a running job was claimed', :SCHEMA.job_id(j.key, j.id), 'fence ' || j.fence
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'running' limit 10000) j
-    where j.fence < 1 or j.claimed_at_ms is null
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'running' and (j.fence < 1 or j.claimed_at_ms is null)
     limit 100;
   return query
     select 'a slot of a ceiling belongs to a running job', l.lease_no::text, 'queue ' || l.queue
