@@ -55,7 +55,8 @@ export function createTasks(store: PgStore) {
         // The page, the jobs of its links, and the end of this job: all of it, or nothing and another attempt.
         await job.once(async (tx) => {
           let known = 0;
-          for (const link of links) if (!(await discover(store, { crawl, url: link }, tx))) known++;
+          // In order: two pages that find the same links in different orders would wait for each other's keys.
+          for (const url of [...links].sort()) if (!(await discover(store, { crawl, url }, tx))) known++;
           await tx.client.query(
             "insert into page (crawl, url, host, links, known) values ($1, $2, $3, $4, $5)",
             [crawl, url, new URL(url).host, links.size, known],

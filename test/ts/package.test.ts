@@ -1,6 +1,5 @@
 // timeout: 300 s
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -60,7 +59,6 @@ packaged.before(async () => {
 
 packaged("holds what it exports, and the SQL that migrate needs", async () => {
   for (const [subpath, target] of Object.entries(manifest.exports)) {
-    if (subpath === "./otel" && !existsSync(join(root, "src", "otel"))) continue;
     for (const file of typeof target === "string" ? [target] : Object.values(target)) {
       assert.ok(files.includes(file.slice(2)), `${subpath} leads to ${file}, which is not there`);
     }
@@ -130,6 +128,19 @@ packaged("compiles strictly and runs in a project of an application", async () =
   } finally {
     await database.close();
   }
+});
+
+packaged("headrace/otel loads with OpenTelemetry and without", async () => {
+  const app = join(folder, "app");
+  const load = async (): Promise<string> => {
+    const script = 'import("headrace/otel").then(({ instrument }) => console.log(typeof instrument))';
+    return (await run(process.execPath, ["-e", script], { cwd: app })).stdout;
+  };
+  assert.is(await load(), "function\n");
+  await mkdir(join(app, "node_modules", "@opentelemetry"));
+  const peer = ["node_modules", "@opentelemetry", "api"];
+  await symlink(join(root, ...peer), join(app, ...peer));
+  assert.is(await load(), "function\n");
 });
 
 const application = `

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:8c487e7edd283a6bfe91aaae65cb38d20faaf817
+--! Hash: sha1:932a1312f01ee3a5ff6851c1c98ce6c7a641fffd
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -431,6 +431,7 @@ create table :SCHEMA.queue (
   history text not null default 'failures' check (history in ('failures', 'all', 'none')),
   failed_retention_ms bigint not null default 604800000 check (failed_retention_ms >= 1)
 );
+create index queue_history on :SCHEMA.queue (history) where history <> 'failures';
 comment on table :SCHEMA.queue is 'What an operator set for a queue; a queue without a row has the defaults.';
 
 create table :SCHEMA.quarantine (
@@ -442,6 +443,7 @@ create table :SCHEMA.quarantine (
   reason text not null,
   swept_key bigint not null default 0
 );
+create index quarantine_newest on :SCHEMA.quarantine (quarantined_at_ms desc);
 comment on column :SCHEMA.quarantine.swept_key is 'How far quarantine_sweep has looked through the jobs for it.';
 comment on table :SCHEMA.quarantine is 'Payloads that killed their workers; refused until an operator releases them.';
 
@@ -6579,6 +6581,8 @@ begin
       perform :SCHEMA.cancel_jobs(array(
         select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
       return :SCHEMA.remove_jobs(keys);
+    when 'release' then
+      return :SCHEMA.release_jobs(keys);
     when 'promote' then
       with moved as (
         update :SCHEMA.job j
@@ -7237,7 +7241,9 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
 begin
-  if enabled then
+  if enabled is null then
+    perform :SCHEMA.raise_invalid('enabled', 'must be given', 'true, false');
+  elsif enabled then
     alter table :SCHEMA.job enable trigger job_transition;
   else
     alter table :SCHEMA.job disable trigger job_transition;
@@ -7246,7 +7252,7 @@ end;
 $$;
 comment on function :SCHEMA.set_transition_guard is
   'Switches the check of every move of a job against the table transition on or off. It costs time per row: '
-  'on in tests, off by default.';
+  'on in tests, off by default. Errors: HR007.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
 --! Included policy/concurrency_limits.sql
@@ -7389,8 +7395,9 @@ begin
       q.reason
     from :SCHEMA.quarantine q
     where quarantine_bare.before_ms is null or q.quarantined_at_ms < quarantine_bare.before_ms
-    order by q.quarantined_at_ms desc, q.fingerprint
-    limit max_rows;
+    -- Where a page ends the next one begins: what was quarantined at one instant stands in one page.
+    order by q.quarantined_at_ms desc
+    fetch first (quarantine_bare.max_rows) rows with ties;
 end;
 $$;
 comment on function :SCHEMA.quarantine_bare is
@@ -7443,6 +7450,40 @@ comment on function :SCHEMA.quarantine_list is
   'most 1000 counted) and, for who may read payloads, one to look at. Page on with before_ms. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_list from public;
 --! EndIncluded policy/quarantine_list.sql
+--! Included policy/release_jobs.sql
+create or replace function :SCHEMA.release_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_moved :SCHEMA.job[];
+begin
+  with moved as (
+    update :SCHEMA.job j
+    set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null,
+      quarantined_as = null
+    where j.key = any (keys) and j.state = 'quarantined'
+    returning j.*
+  )
+  select array_agg(cast(m as :SCHEMA.job)) into v_moved from moved m;
+  insert into :SCHEMA.tally (queue, at_ms, depth)
+  select m.queue, v_now, count(*) from unnest(v_moved) m group by m.queue;
+  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(v_moved));
+  return coalesce(cardinality(v_moved), 0);
+end;
+$$;
+comment on function :SCHEMA.release_jobs is
+  'Makes quarantined jobs, which the caller has locked, available; crash_attempt is kept. A unique key that '
+  'was taken again is a unique violation.';
+revoke all on function :SCHEMA.release_jobs from public;
+--! EndIncluded policy/release_jobs.sql
 --! Included policy/quarantine_release.sql
 create or replace function :SCHEMA.quarantine_release(fingerprint text)
 returns bigint
@@ -7452,51 +7493,38 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 #variable_conflict use_column
 declare
-  v_now bigint := :SCHEMA.now_ms();
   v_registered boolean;
-  v_found boolean := false;
-  v_job :SCHEMA.job;
-  v_released bigint := 0;
+  v_keys bigint[];
+  v_result :SCHEMA.move_result;
 begin
   perform :SCHEMA.check_text('fingerprint', quarantine_release.fingerprint, 255);
   delete from :SCHEMA.quarantine q where q.fingerprint = quarantine_release.fingerprint;
   v_registered := found;
-  for v_job in
-    select j.* from :SCHEMA.job j
+  v_keys := array(
+    select j.key from :SCHEMA.job j
     where j.quarantined_as = quarantine_release.fingerprint and j.state = 'quarantined'
     order by j.key
-    for update
-  loop
-    v_found := true;
-    -- Its unique key may have gone to another job: that one keeps it, and this job stays where it is.
-    begin
-      update :SCHEMA.job j
-      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null,
-        quarantined_as = null
-      where j.key = v_job.key
-      returning j.* into v_job;
-      insert into :SCHEMA.tally (queue, at_ms, depth) values (v_job.queue, v_now, 1);
-      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker,
-        v_job.class_key, v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
-      v_released := v_released + 1;
-    exception when unique_violation then
-      null;
-    end;
-  end loop;
-  if not v_registered and not v_found then
+    for update);
+  if not v_registered and v_keys = '{}' then
     perform :SCHEMA.raise_error('HR006', 'no such content is quarantined',
       jsonb_build_object('what', 'quarantine', 'id', quarantine_release.fingerprint));
   end if;
-  return v_released;
+  -- Where its unique key has gone to another job, that one keeps it, and the job stays where it is.
+  v_result := :SCHEMA.move_each('release', v_keys, 9223372036854775807, cardinality(v_keys));
+  perform :SCHEMA.note_sweep_error('quarantine_release', f.key::text, f.error)
+  from unnest(v_result.failed, v_result.errors) f(key, error)
+  where f.error !~ '^23505 ';
+  return v_result.done;
 end;
 $$;
 comment on function :SCHEMA.quarantine_release is
   'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt '
-  'is kept, so one more crash quarantines it again. A job whose unique key another job has taken stays '
-  'quarantined. Errors: HR006 not_found, HR007.';
+  'is kept, so one more crash quarantines it again. A job whose unique key another job has taken, or is '
+  'about to take, stays quarantined: call it again. Errors: HR006 not_found, HR007.';
 revoke all on function :SCHEMA.quarantine_release from public;
 --! EndIncluded policy/quarantine_release.sql
 --! Included policy/rate_classes.sql
@@ -7606,8 +7634,8 @@ begin
       'queue, discard, cancel_incoming, cancel_running');
   end if;
   -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
-  -- queue that they see without a ceiling.
-  lock table :SCHEMA.lease in share mode;
+  -- queue that they see without a ceiling. One of us at a time: the leases are split below.
+  lock table :SCHEMA.lease in share row exclusive mode;
   select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
   if v_other <> upsert_concurrency_limit.name then
     perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
@@ -8558,7 +8586,7 @@ begin
     from :SCHEMA.job_archive a
     where a.evicted_at_ms >= v_from and a.evicted_at_ms < v_to
       and (a.evicted_at_ms, a.key) < (v_to - 1, v_key)
-      and (list_archive.queue is null or a.queue = list_archive.queue)
+      and (list_archive.queue is null or a.queue = coalesce(nullif(list_archive.queue, ''), 'default'))
     order by a.evicted_at_ms desc, a.key desc
     limit max_rows;
 end;
@@ -9581,7 +9609,7 @@ as $$
 declare
   c_most integer := 50000;
   v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
-    else array[counts.queue] end;
+    else array[:SCHEMA.queue_name(counts.queue)] end;
 begin
   if cardinality(v_queues) > 1000 then
     return query
@@ -9608,7 +9636,7 @@ begin
       select o.state, count(*) as jobs, sum(count(*)) over () as counted
       from (
         select j.state from :SCHEMA.job j
-        where j.stage = 1 and (counts.queue is null or j.queue = counts.queue)
+        where j.stage = 1 and (counts.queue is null or j.queue = v_queues[1])
         limit c_most + 1) o
       group by o.state
     )
@@ -9624,7 +9652,7 @@ $$;
 comment on function :SCHEMA.counts is
   'Jobs per state, of one queue or of all: each exact up to 50,000, beyond that it says approximate. Jobs in '
   'line and running jobs are counted together up to 50,000. With more than 1,000 queues, the newest 50,000 '
-  'jobs only.';
+  'jobs only. Errors: HR007.';
 revoke all on function :SCHEMA.counts from public;
 --! EndIncluded inspect/counts.sql
 --! Included inspect/get_job_bare.sql
@@ -10521,15 +10549,15 @@ begin
   return query
     select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no
       || ' does not exist or does not name it'
-    from :SCHEMA.job j
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
     where j.state = 'running'
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
     select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
       || j.partition_key
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000) j
-    where not exists (
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'available' and not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
         and l.class_key = j.class_key and l.priority = j.priority)
@@ -10572,15 +10600,16 @@ begin
     select 'a job that does not run holds nothing', :SCHEMA.job_id(j.key, j.id),
       'claimed_at_ms or charged is set'
     from (
-      (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000)
+      (select n.* from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) n
+       where n.state = 'available')
       union all (select * from :SCHEMA.job o where o.stage = 0 limit 10000)
       union all (select * from :SCHEMA.job o where o.stage = 2 limit 10000)) j
     where j.claimed_at_ms is not null or j.charged is not null
     limit 100;
   return query
     select 'a running job was claimed', :SCHEMA.job_id(j.key, j.id), 'fence ' || j.fence
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'running' limit 10000) j
-    where j.fence < 1 or j.claimed_at_ms is null
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'running' and (j.fence < 1 or j.claimed_at_ms is null)
     limit 100;
   return query
     select 'a slot of a ceiling belongs to a running job', l.lease_no::text, 'queue ' || l.queue

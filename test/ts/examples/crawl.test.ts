@@ -52,7 +52,17 @@ crawls("every page once, within the limit of its host, and again when a host was
     // Each host was asked at least 22 times, of which the burst is free.
     assert.ok(tookMs > ((22 - perSecond) / perSecond) * 1000, `${tookMs} ms is too fast`);
     assert.equal(await store.verifyInvariants(), []);
-    // A 429 spends no attempt.
+    // A 429 is no failed attempt.
+    await store.rollUpTallies();
+    const minutes = await store.history("crawl", Date.now() - 600_000);
+    assert.is(
+      minutes.reduce((sum, { completed }) => sum + completed, 0),
+      40,
+    );
+    assert.is(
+      minutes.reduce((sum, { failed }) => sum + failed, 0),
+      0,
+    );
     assert.equal((await store.listJobs({ queue: "crawl" })).jobs, []);
     // Found again, the pages stay known; in another crawl they are new.
     assert.is(await discover(store, { crawl: "c", url: site.home }), false);
