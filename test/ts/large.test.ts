@@ -133,6 +133,7 @@ const others: readonly [text: string, most: number][] = [
   ["select * from :SCHEMA.queue_stats()", 100_000],
   ["select * from :SCHEMA.metrics()", 100_000],
   ["select * from :SCHEMA.distinct_kinds(1000)", 20_000],
+  ["select * from :SCHEMA.distinct_kinds(1000, '{big,small}')", 20_000],
   ["select :SCHEMA.sample_queue_memory(100)", 10_000],
   ["select * from :SCHEMA.get_job('j0000000000000001')", 1000],
   ["select * from :SCHEMA.history('big', 0, 60000)", 1000],
