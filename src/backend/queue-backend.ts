@@ -7,20 +7,10 @@ import type { Tx } from "../store/caller.js";
 import { invalid, toCheckoutError, toStoreError } from "../store/errors.js";
 import { PgStore } from "../store/pg-store.js";
 import { visibleText } from "../store/text.js";
-
-import { jobJson, policyJson, runJson, toConfig, toJob, type ConfigRow, type JobRow } from "./records.js";
-import type {
-  EnqueueDisposition,
-  JobStatus,
-  NewJob,
-  NewRun,
-  QueueJob,
-  Run,
-  RunStatus,
-  TaskConfig,
-  TaskPolicy,
-  TaskRunStats,
-} from "./types.js";
+import { ClaimedRuns } from "./claimed-runs.js";
+import { jobJson, policyJson, runJson } from "./records.js";
+import { BackendTasks } from "./tasks.js";
+import type { EnqueueDisposition, NewJob, NewRun, QueueJob, RunStatus, TaskPolicy } from "./types.js";
 
 export interface QueueBackendOptions {
   /** The installed schema. @defaultValue "headrace" */
@@ -43,9 +33,6 @@ export interface ClaimOptions {
   readonly leaseMs?: number;
 }
 
-/** Claims whose run id is remembered, for callers that only name the job. */
-const maxRemembered = 10_000;
-
 /**
  * Jobs, runs, task policies and leases: another face of the tables that `PgStore` works on. Every method is one call of one
  * function; every error is a StoreError.
@@ -53,15 +40,16 @@ const maxRemembered = 10_000;
  * A claim opens a run, and the run's id is what its holder shows: `finishRun(runId, …)` ends run and attempt together. For
  * callers that only name the job, the object remembers the runs of the claims that were made through it.
  */
-export class PostgresQueueBackend {
+export class PostgresQueueBackend extends BackendTasks {
   readonly #owned: boolean;
-  readonly #runs = new Map<string, string>();
+  readonly #runs = new ClaimedRuns();
   readonly #leaseMs: number;
   readonly workerId: string;
   /** The same schema as a store. */
   readonly store: PgStore;
 
   private constructor(pool: Pool, options: QueueBackendOptions, owned: boolean) {
+    super();
     this.store = new PgStore(pool, options.schema === undefined ? {} : { schema: options.schema });
     this.workerId = options.workerId ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
     this.#leaseMs = options.leaseMs ?? 30_000;
@@ -117,10 +105,6 @@ export class PostgresQueueBackend {
     return this.store.pool;
   }
 
-  get schema(): string {
-    return this.store.schema;
-  }
-
   /** Ends the pool, where it is the backend's own. */
   async close(): Promise<void> {
     if (this.#owned && !this.pool.ended) await this.pool.end();
@@ -142,10 +126,10 @@ export class PostgresQueueBackend {
    * @throws StoreError `duplicate`, `id_conflict`, `lease_rejected`, `illegal_transition`, `invalid`.
    */
   async upsertJob(job: NewJob): Promise<void> {
-    const runId = job.runId ?? (job.jobId === undefined ? undefined : this.#runs.get(job.jobId));
+    const runId = job.runId ?? (job.jobId === undefined ? undefined : this.#runs.of(job.jobId));
     const stored = runId === undefined ? job : { ...job, runId };
-    await this.store.call("backend_upsert_job", { job: jobJson(stored, job.jobId ?? randomUUID()) });
-    if (job.jobId !== undefined && job.status !== "running") this.#runs.delete(job.jobId);
+    await this.call("backend_upsert_job", { job: jobJson(stored, job.jobId ?? randomUUID()) });
+    if (job.jobId !== undefined && job.status !== "running") this.#runs.forgetJob(job.jobId);
   }
 
   /**
@@ -160,7 +144,7 @@ export class PostgresQueueBackend {
     policy?: TaskPolicy | null,
     options: { readonly on?: Tx } = {},
   ): Promise<[jobId: string, disposition: EnqueueDisposition]> {
-    const [row] = await this.store.call<{ jobId: string; disposition: EnqueueDisposition }>(
+    const [row] = await this.call<{ jobId: string; disposition: EnqueueDisposition }>(
       "backend_enqueue_with_policies",
       { job: jobJson(job, job.jobId ?? randomUUID()), task_config: policy ? policyJson(policy) : undefined },
       options,
@@ -169,27 +153,13 @@ export class PostgresQueueBackend {
     return [row.jobId, row.disposition];
   }
 
-  async getJob(jobId: string): Promise<QueueJob | null> {
-    return this.#job("backend_get_job", { job_id: jobId });
-  }
-
-  /** Oldest first. `limit` is 0..10000. */
-  async listJobs(status?: JobStatus | null, offset = 0, limit = 100): Promise<QueueJob[]> {
-    const rows = await this.store.call<JobRow>("backend_list_jobs", {
-      status: status ?? undefined,
-      skip: offset,
-      max_rows: limit,
-    });
-    return rows.map(toJob);
-  }
-
   /**
    * Cancels a job that has not finished; one that has is left alone. The holder of a running one learns it at its next call.
    *
    * @throws StoreError `not_found`.
    */
   async cancelJobIfActive(jobId: string): Promise<void> {
-    await this.store.call("backend_cancel_job_if_active", { job_id: jobId });
+    await this.call("backend_cancel_job_if_active", { job_id: jobId });
   }
 
   /** Claims a queued job; null where it can't run now or somebody else was first. */
@@ -209,45 +179,11 @@ export class PostgresQueueBackend {
    * @throws StoreError `lease_rejected` where somebody else holds it, `not_found`.
    */
   async revertJobToQueued(jobId: string, runId?: string): Promise<void> {
-    await this.store.call("backend_revert_job_to_queued", {
+    await this.call("backend_revert_job_to_queued", {
       job_id: jobId,
-      run_id: runId ?? this.#runs.get(jobId),
+      run_id: runId ?? this.#runs.of(jobId),
     });
-    this.#runs.delete(jobId);
-  }
-
-  /** Pools in which a job could be claimed now, by name. */
-  async distinctPoolsQueued(): Promise<string[]> {
-    return this.#values("backend_distinct_pools_queued");
-  }
-
-  /** Jobs that could be claimed now: by priority, then by when they came into line. */
-  async listQueuedForPoolSorted(pool: string, limit = 8): Promise<QueueJob[]> {
-    const rows = await this.store.call<JobRow>("backend_list_queued_for_pool_sorted", {
-      pool,
-      max_rows: limit,
-    });
-    return rows.map(toJob);
-  }
-
-  async countJobs(status?: JobStatus | null): Promise<number> {
-    return this.#number("backend_count_jobs", { status: status ?? undefined });
-  }
-
-  async countJobsForTask(taskName: string, status?: JobStatus | null): Promise<number> {
-    return this.#number("backend_count_jobs_for_task", { task_name: taskName, status: status ?? undefined });
-  }
-
-  /** Queued and running. */
-  async countActiveJobsForTask(taskName: string): Promise<number> {
-    return this.#number("backend_count_active_jobs_for_task", { task_name: taskName });
-  }
-
-  async findNonterminalByIdempotencyKey(key: string): Promise<string | null> {
-    const [id] = await this.#values<string | null>("backend_find_nonterminal_by_idempotency_key", {
-      idempotency_key: key,
-    });
-    return id ?? null;
+    this.#runs.forgetJob(jobId);
   }
 
   /**
@@ -256,17 +192,7 @@ export class PostgresQueueBackend {
    * @throws StoreError `id_conflict`, `lease_rejected`, `invalid`.
    */
   async upsertRun(run: NewRun): Promise<void> {
-    await this.store.call("backend_upsert_run", { run: runJson(run) });
-  }
-
-  async getRun(runId: string): Promise<Run | null> {
-    const [row] = await this.#runRows("backend_get_run", { run_id: runId });
-    return row ?? null;
-  }
-
-  /** Newest first. `limit` is 0..10000. */
-  async listRuns(jobId?: string | null, offset = 0, limit = 100): Promise<Run[]> {
-    return this.#runRows("backend_list_runs", { job_id: jobId ?? undefined, skip: offset, max_rows: limit });
+    await this.call("backend_upsert_run", { run: runJson(run) });
   }
 
   /**
@@ -281,59 +207,18 @@ export class PostgresQueueBackend {
     durationMs?: number | null,
     errorMessage?: string | null,
   ): Promise<void> {
-    await this.store.call("backend_finish_run", {
+    await this.call("backend_finish_run", {
       run_id: runId,
       status,
       duration_ms: durationMs ?? undefined,
       error_message: errorMessage == null ? undefined : visibleText(errorMessage, 8192),
     });
-    this.#forget(runId);
-  }
-
-  async countRuns(jobId?: string | null): Promise<number> {
-    return this.#number("backend_count_runs", { job_id: jobId ?? undefined });
-  }
-
-  /** Runs that started at the instant or later. */
-  async countRunsSince(since: Date | number): Promise<number> {
-    return this.#number("backend_count_runs_since", { since_ms: Number(since) });
-  }
-
-  async taskRunStats(taskName: string): Promise<TaskRunStats> {
-    const [row] = await this.store.call<TaskRunStats>("backend_task_run_stats", { task_name: taskName });
-    return row ?? { runsTotal: 0, successCount: 0 };
-  }
-
-  async getTaskConfig(taskName: string): Promise<TaskConfig | null> {
-    const [row] = await this.store.call<ConfigRow>("backend_get_task_config", { task_name: taskName });
-    return row ? toConfig(row) : null;
-  }
-
-  /** Replaces the policies of a task; what they were stays as a revision. */
-  async upsertTaskConfig(config: TaskPolicy & { readonly taskName: string }): Promise<void> {
-    await this.store.call("backend_upsert_task_config", { config: policyJson(config, config.taskName) });
-  }
-
-  /** Stores policies for a task that has none, and never over what an operator set. True where it did. */
-  async registerTask(taskName: string, defaults: TaskPolicy = {}): Promise<boolean> {
-    const [stored] = await this.#values<boolean>("backend_register_task", {
-      config: policyJson(defaults, taskName),
-    });
-    return stored ?? false;
-  }
-
-  /** The policies that a task has had, newest first; the last 100 are kept. */
-  async listTaskConfigRevisions(taskName: string, limit = 100): Promise<TaskConfig[]> {
-    const rows = await this.store.call<ConfigRow>("backend_list_task_config_revisions", {
-      task_name: taskName,
-      max_rows: limit,
-    });
-    return rows.map(toConfig);
+    this.#runs.forgetRun(runId);
   }
 
   /** Reserves an id, of a queued job or of none; null where it is taken or the job runs. */
   async tryClaimRunLease(jobId: string, workerId: string, ttlSecs: number): Promise<string | null> {
-    const [lease] = await this.#values<string | null>("backend_try_claim_run_lease", {
+    const [lease] = await this.values<string | null>("backend_try_claim_run_lease", {
       job_id: jobId,
       worker_id: workerId,
       ttl_secs: ttlSecs,
@@ -343,24 +228,13 @@ export class PostgresQueueBackend {
 
   /** @throws StoreError `lease_rejected` where the lease is lost. */
   async extendLease(leaseId: string, ttlSecs: number): Promise<void> {
-    await this.store.call("backend_extend_lease", { lease_id: leaseId, ttl_secs: ttlSecs });
+    await this.call("backend_extend_lease", { lease_id: leaseId, ttl_secs: ttlSecs });
   }
 
   /** A job that still runs under it is queued again. @throws StoreError `lease_rejected` where the lease is lost. */
   async releaseLease(leaseId: string): Promise<void> {
-    await this.store.call("backend_release_lease", { lease_id: leaseId });
-    this.#forget(leaseId);
-  }
-
-  /** Leases that have expired, with their jobs, oldest first; at most `limit`, 1..100000. */
-  async expiredLeaseJobPairs(limit = 1000): Promise<[leaseId: string, jobId: string][]> {
-    const rows = await this.store.call<{ leaseId: string; jobId: string }>(
-      "backend_expired_lease_job_pairs",
-      {
-        max_rows: limit,
-      },
-    );
-    return rows.map(({ leaseId, jobId }) => [leaseId, jobId]);
+    await this.call("backend_release_lease", { lease_id: leaseId });
+    this.#runs.forgetRun(leaseId);
   }
 
   async #claim(
@@ -368,50 +242,8 @@ export class PostgresQueueBackend {
     parameters: Readonly<Record<string, string>>,
     { workerId = this.workerId, leaseMs = this.#leaseMs }: ClaimOptions,
   ): Promise<QueueJob | null> {
-    const job = await this.#job(name, { ...parameters, worker: workerId, lease_ms: leaseMs });
-    if (job?.runId) {
-      this.#runs.delete(job.jobId);
-      this.#runs.set(job.jobId, job.runId);
-      if (this.#runs.size > maxRemembered) {
-        for (const oldest of this.#runs.keys()) {
-          this.#runs.delete(oldest);
-          break;
-        }
-      }
-    }
+    const job = await this.job(name, { ...parameters, worker: workerId, lease_ms: leaseMs });
+    if (job?.runId) this.#runs.remember(job.jobId, job.runId);
     return job;
-  }
-
-  #forget(runId: string): void {
-    for (const [jobId, known] of this.#runs) {
-      if (known === runId) {
-        this.#runs.delete(jobId);
-        return;
-      }
-    }
-  }
-
-  async #job(name: string, parameters: Readonly<Record<string, string | number>>): Promise<QueueJob | null> {
-    const [row] = await this.store.call<JobRow>(name, parameters, { hot: true });
-    return row ? toJob(row) : null;
-  }
-
-  async #runRows(
-    name: string,
-    parameters: Readonly<Record<string, string | number | undefined>>,
-  ): Promise<Run[]> {
-    const rows = await this.store.call<Run>(name, parameters);
-    return rows;
-  }
-
-  async #values<T>(name: string, parameters: Parameters<PgStore["call"]>[1] = {}): Promise<T[]> {
-    return (await this.store.call(name, parameters)).map((row) => Object.values(row)[0] as T);
-  }
-
-  async #number(
-    name: string,
-    parameters: Readonly<Record<string, string | number | undefined>>,
-  ): Promise<number> {
-    return (await this.#values<number>(name, parameters))[0] ?? 0;
   }
 }

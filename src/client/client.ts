@@ -51,16 +51,21 @@ export class Client<Tasks extends object = Record<string, unknown>> {
   readonly store: PgStore;
   readonly #core: ClientCore;
   readonly #scope: ClientScope;
+  /** Around everything that `#inner` has. */
+  readonly #middleware: ClientMiddleware[];
+  readonly #inner: Client<Tasks> | undefined;
 
   constructor(
     store: PgStore,
     options: ClientOptions<Tasks> = {},
-    /** @internal */ core: ClientCore = new ClientCore(store, options),
+    /** @internal */ inner?: Client<Tasks>,
     /** @internal */ scope: ClientScope = {},
   ) {
     this.store = store;
-    this.#core = core;
-    this.#scope = scope;
+    this.#core = inner ? inner.#core : new ClientCore(store, options);
+    this.#scope = inner ? { ...inner.#scope, ...scope } : scope;
+    this.#middleware = [...(options.middleware ?? [])];
+    this.#inner = inner;
   }
 
   /** The state of the circuit breaker; undefined: there is none. */
@@ -80,13 +85,13 @@ export class Client<Tasks extends object = Record<string, unknown>> {
 
   /** Puts a middleware around all that are there, in this client and those made of it. */
   wrap(middleware: ClientMiddleware): this {
-    this.#core.wrap(middleware);
+    this.#middleware.unshift(middleware);
     return this;
   }
 
   /** This client for one purpose, a request say: the same tasks, middleware, events and circuit, within the scope. */
   with(scope: ClientScope): Client<Tasks> {
-    return new Client<Tasks>(this.store, {}, this.#core, { ...this.#scope, ...scope });
+    return new Client<Tasks>(this.store, {}, this, scope);
   }
 
   /**
@@ -109,7 +114,8 @@ export class Client<Tasks extends object = Record<string, unknown>> {
   /** Enqueues a batch, all or nothing; answers in its order. Throws as `enqueue`. */
   async enqueueMany(batch: readonly ClientJob<Tasks>[], call: CallOptions = {}): Promise<Enqueued[]> {
     const { tx = this.#tx(), signal } = call;
-    return this.#core.enqueue(batch, { inherited: this.#scope.headers ?? {}, tx }, signal);
+    const about = { inherited: this.#scope.headers ?? {}, tx };
+    return this.#core.enqueue(batch, about, this.#chain(), signal);
   }
 
   /**
@@ -151,6 +157,10 @@ export class Client<Tasks extends object = Record<string, unknown>> {
       }
       await sleep(pauseMs, undefined, definedOnly({ signal }));
     }
+  }
+
+  #chain(): readonly ClientMiddleware[] {
+    return this.#inner ? [...this.#middleware, ...this.#inner.#chain()] : this.#middleware;
   }
 
   #tx(): Tx | undefined {

@@ -42,15 +42,13 @@ export class ClientCore {
   readonly circuit: CircuitBreaker | undefined;
   readonly #store: PgStore;
   readonly #defaults: EnqueueOptions;
-  readonly #middleware: ClientMiddleware[];
 
   constructor(store: PgStore, options: ClientOptions<object>) {
-    const { tasks = {}, defaults = {}, middleware = [], circuitBreaker } = options;
+    const { tasks = {}, defaults = {}, circuitBreaker } = options;
     const logger = guarded(options.logger ?? jsonLogger());
     this.#store = store;
     this.registry = new TaskRegistry(tasks as Record<string, object>);
     this.#defaults = defaults;
-    this.#middleware = [...middleware];
     this.events = new SafeEmitter((error) =>
       logger.error("a listener failed", { error: describeError(error) }),
     );
@@ -66,15 +64,11 @@ export class ClientCore {
     }
   }
 
-  /** Puts a middleware around all that are there. */
-  wrap(middleware: ClientMiddleware): void {
-    this.#middleware.unshift(middleware);
-  }
-
   /** The whole way of a batch: events, payloads, middleware, store. */
   async enqueue(
     batch: readonly EnqueueRequest[],
     call: ClientCall,
+    middleware: readonly ClientMiddleware[],
     signal: AbortSignal | undefined,
   ): Promise<Enqueued[]> {
     const about = { batch, transaction: call.tx !== undefined };
@@ -83,7 +77,7 @@ export class ClientCore {
     try {
       const jobs = await Promise.all(batch.map((job) => this.#job(job, call.inherited)));
       signal?.throwIfAborted();
-      const enqueued = await this.#send(jobs, call);
+      const enqueued = await this.#send(jobs, call, middleware);
       this.events.tell("enqueue:after", { ...about, enqueued, durationMs: performance.now() - began });
       return enqueued;
     } catch (error) {
@@ -92,8 +86,12 @@ export class ClientCore {
     }
   }
 
-  #send(batch: readonly Job[], call: ClientCall): Promise<Enqueued[]> {
-    const chain = this.#middleware.reduceRight<(jobs: readonly Job[]) => Promise<Enqueued[]>>(
+  #send(
+    batch: readonly Job[],
+    call: ClientCall,
+    middleware: readonly ClientMiddleware[],
+  ): Promise<Enqueued[]> {
+    const chain = middleware.reduceRight<(jobs: readonly Job[]) => Promise<Enqueued[]>>(
       (next, around) => (jobs) => around(jobs, next, call),
       (jobs) => this.#place(jobs, call.tx),
     );

@@ -55,8 +55,12 @@ export class StoreCore extends Caller {
     this.#prepared = options.prepared ?? false;
     this.callTimeoutMs = options.callTimeoutMs ?? 30_000;
     if (!(this.callTimeoutMs >= 1)) throw invalid("callTimeoutMs", "is out of bounds", "at least 1");
-    // A connection that breaks while it idles would end the process, if nobody listened.
-    if (!guarded.has(pool)) pool.on("error", () => undefined);
+    // A connection that breaks while it idles would end the process, if nobody listened; and so would one that breaks
+    // with its first words, before whoever waits for it has it.
+    if (!guarded.has(pool)) {
+      pool.on("error", () => undefined);
+      pool.on("connect", (client) => client.on("error", () => undefined));
+    }
     guarded.add(pool);
   }
 

@@ -1,3 +1,4 @@
+export { prometheusContentType, prometheusText } from "./prometheus.js";
 export { PgStore, type ConnectOptions, type PgStoreOptions } from "./pg-store.js";
 export { PgTx } from "./transaction.js";
 export { StoreError, type StoreErrorCode, type StoreErrorFields } from "./errors.js";

@@ -1,4 +1,5 @@
 import { Caller } from "./caller.js";
+import { prometheusText } from "./prometheus.js";
 import type { HistoryBucket, IndexHealth, Metric, QueueStats } from "./types.js";
 
 /** Numbers: all bounded, whatever the backlog. */
@@ -16,6 +17,11 @@ export abstract class StatisticsRoom extends Caller {
   /** What an exporter needs, in one call. */
   async metrics(): Promise<Metric[]> {
     return this.call("metrics");
+  }
+
+  /** `metrics()` as text for Prometheus; its content type is `prometheusContentType`. */
+  async prometheus(): Promise<string> {
+    return prometheusText(await this.metrics());
   }
 
   /** The kinds of jobs that wait or run, by a sample of so many; of these queues, or of all. */

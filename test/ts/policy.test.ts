@@ -2,7 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { concurrently } from "./support/concurrently.js";
 import { testDatabase } from "./support/database.js";
-import { ack, admit, admitOne, enqueue, jobIn } from "./support/jobs.js";
+import { ack, admit, admitOne, enqueue, jobIn, stateOf } from "./support/jobs.js";
 import { blocked } from "./support/locks.js";
 import { refusal } from "./support/refusal.js";
 
@@ -209,6 +209,74 @@ policy("a waiting producer of a limited queue is let in by a rollback", async ()
   await first.query("rollback");
   assert.is((await waiting).rowCount, 1);
   assert.is((await refusal(enqueue(database, { queue }))).code, "HR004");
+});
+
+policy(
+  "ceilings set at the same time, with jobs running: each queue gets one, nobody deadlocks",
+  async () => {
+    const queues = ["ceiled-0", "ceiled-1"];
+    for (const queue of queues) {
+      for (let n = 0; n < 10; n++) await enqueue(database, { queue });
+      await admit(database, { queue, capacity: 10 });
+    }
+    const answers = await concurrently(database, 8, async (client, index) => {
+      await client.query("set deadlock_timeout = '100ms'");
+      const set = client.query(database.sql("select :SCHEMA.upsert_concurrency_limit($1, $2, 3)"), [
+        `ceiling-${index}`,
+        queues[index % 2],
+      ]);
+      return set.then(
+        () => "set",
+        (error: { code?: string }) => error.code ?? "?",
+      );
+    });
+    assert.equal(answers.sort(), [...Array<string>(6).fill("HR007"), "set", "set"]);
+    for (const { queue, running } of await query("select queue, running from :SCHEMA.concurrency_limits()")) {
+      assert.is(running, "10", String(queue));
+    }
+  },
+);
+
+policy("a release frees all jobs but the one whose unique key was taken", async () => {
+  const queue = "parked";
+  const parked: string[] = [];
+  for (let n = 0; n < 40; n++) {
+    parked.push(
+      await enqueue(database, { queue, payload: "bad", fingerprint: "bad", unique_key: `key ${n}` }),
+    );
+  }
+  await query(
+    "insert into :SCHEMA.quarantine (fingerprint, kind, crash_count, quarantined_at_ms, reason) values ('bad', 'task', 3, 1, '-')",
+  );
+  assert.is((await query("select :SCHEMA.quarantine_sweep() as n"))[0]?.["n"], "40");
+  const rival = await enqueue(database, { queue, payload: "good", unique_key: "key 17" });
+  assert.is((await query("select :SCHEMA.quarantine_release('bad') as n"))[0]?.["n"], "39");
+  assert.is(await stateOf(database, parked[17] ?? "?"), "quarantined");
+  assert.is(await stateOf(database, rival), "available");
+  assert.is((await admit(database, { queue, capacity: 100 })).length, 40);
+  await query("select :SCHEMA.operator_cancel($1)", [rival]);
+  assert.is((await query("select :SCHEMA.quarantine_release('bad') as n"))[0]?.["n"], "1");
+});
+
+policy("pages of the quarantine list leave none out, also of one instant", async () => {
+  await query(
+    "insert into :SCHEMA.quarantine (fingerprint, kind, crash_count, quarantined_at_ms, reason) " +
+      "select 'f' || n, 'task', 3, n / 7, '-' from generate_series(1, 100) n",
+  );
+  const seen: unknown[] = [];
+  let before: unknown = null;
+  for (let page = 0; page < 100; page++) {
+    const rows = await query(
+      "select fingerprint, quarantined_at_ms as at from :SCHEMA.quarantine_list($1, 5)",
+      [before],
+    );
+    if (rows.length === 0) break;
+    seen.push(...rows.map(({ fingerprint }) => fingerprint));
+    before = rows.at(-1)?.["at"];
+  }
+  assert.is(seen.length, 100);
+  assert.is(new Set(seen).size, 100);
+  await query("delete from :SCHEMA.quarantine");
 });
 
 policy.after(() => database.close());

@@ -28,5 +28,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_admit is
-  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them.';
+  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_admit from public;

@@ -13,5 +13,5 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_count_runs_since is
-  'How many runs have started at or after an instant; exact.';
+  'How many runs have started at or after an instant; exact. Errors: HR007.';
 revoke all on function :SCHEMA.backend_count_runs_since from public;

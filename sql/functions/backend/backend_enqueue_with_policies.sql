@@ -6,9 +6,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_policy :SCHEMA.task_config := case
-    when task_config is null then :SCHEMA.backend_policy_of(job ->> 'task_name')
-    else :SCHEMA.backend_read_policy(task_config, job ->> 'task_name')
+    when task_config is null then :SCHEMA.backend_policy_of(v_task)
+    else :SCHEMA.backend_read_policy(task_config, v_task)
   end;
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, v_policy);
   v_at_ms bigint;

@@ -11,9 +11,6 @@ declare
   v_signature numeric;
   v_priority bigint;
 begin
-  perform :SCHEMA.check_keys('job', job,
-    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
-    'signature_hash,attempt,run_id,delay_ms}');
   begin
     v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
     v_job.delay_ms := (job ->> 'delay_ms')::bigint;

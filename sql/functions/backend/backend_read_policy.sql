@@ -7,11 +7,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy :SCHEMA.task_config;
-  v_retry json := coalesce(config -> 'retry_policy', '{}');
-  v_limits json := coalesce(config -> 'rate_limit_policy', '{}');
+  v_retry json;
+  v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
     'rate_limit_policy,idempotency_mode,retention_ms}');
+  v_retry := coalesce(config -> 'retry_policy', '{}');
+  v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
     '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
   perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');

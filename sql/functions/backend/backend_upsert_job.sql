@@ -8,8 +8,9 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job,
-    :SCHEMA.backend_policy_of(job ->> 'task_name'));
+    :SCHEMA.backend_policy_of(v_task));
   v_job :SCHEMA.job;
   v_placed :SCHEMA.placed_job;
 begin

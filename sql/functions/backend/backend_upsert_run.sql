@@ -10,11 +10,12 @@ as $$
 declare
   v_run :SCHEMA.attempt;
   v_new :SCHEMA.attempt;
-  v_status text := run ->> 'status';
+  v_status text;
   v_now bigint := :SCHEMA.now_ms();
 begin
   perform :SCHEMA.check_keys('run', run,
     '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,error_message}');
+  v_status := run ->> 'status';
   begin
     v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
     v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);

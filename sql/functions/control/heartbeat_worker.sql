@@ -27,6 +27,12 @@ begin
   perform :SCHEMA.check_text('incarnation', heartbeat_worker.incarnation, 255, true);
   perform :SCHEMA.check_text('host', heartbeat_worker.host, 255, true);
   perform :SCHEMA.check_text('status', heartbeat_worker.status, 255);
+  perform :SCHEMA.check_range('pid', heartbeat_worker.pid, 0, 2147483647);
+  if heartbeat_worker.queues is null or heartbeat_worker.duties_active is null then
+    perform :SCHEMA.raise_invalid(case when heartbeat_worker.queues is null then 'queues'
+      else 'duties_active' end, 'must be given', 'no null');
+  end if;
+  perform :SCHEMA.check_text('queues', q, 255, true) from unnest(heartbeat_worker.queues) q;
   perform :SCHEMA.check_range('concurrency', heartbeat_worker.concurrency, 0, 2147483647);
   perform :SCHEMA.check_range('inflight', heartbeat_worker.inflight, 0, 2147483647);
   perform :SCHEMA.check_range('polls', heartbeat_worker.polls, 0, 9223372036854775807);

@@ -16,5 +16,6 @@ begin
     where j.key = :SCHEMA.job_key(get_job_bare.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_bare is 'One job without payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_bare is
+  'One job without payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_bare from public;

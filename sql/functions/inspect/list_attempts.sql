@@ -25,5 +25,5 @@ end;
 $$;
 comment on function :SCHEMA.list_attempts is
   'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
-  '(set_history_policy).';
+  '(set_history_policy). Errors: HR007.';
 revoke all on function :SCHEMA.list_attempts from public;

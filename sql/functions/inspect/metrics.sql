@@ -71,6 +71,26 @@ begin
     from (select p.action from :SCHEMA.operation p where p.finished_at_ms is null limit 1000) o
     group by o.action;
   return query
+    select 'headrace_schedules',
+      jsonb_build_object('state', case when s.paused then 'paused' else 'active' end),
+      count(*)::double precision
+    from (select c.paused from :SCHEMA.schedule c limit 100000) s
+    group by s.paused;
+  return query
+    select 'headrace_schedule_' || v.name, jsonb_build_object('schedule', s.id), v.value::double precision
+    from (
+      select o.id, o.failures, o.missed_ticks, greatest(0, v_now - o.next_run_ms) as lag_ms
+      from (
+        select c.id, c.failures, c.missed_ticks, c.next_run_ms from :SCHEMA.schedule c
+        where not c.paused
+        order by greatest(c.next_run_ms, c.retry_at_ms)
+        limit 10000) o
+      order by greatest(0, v_now - o.next_run_ms) desc, o.id collate "C"
+      limit 500) s
+    cross join lateral (
+      values ('lag_seconds', s.lag_ms / 1000.0), ('failures', s.failures::numeric),
+        ('missed_ticks_total', s.missed_ticks::numeric)) v(name, value);
+  return query
     select 'headrace_concurrency_limit', jsonb_build_object('name', c.name, 'queue', c.queue),
       c.max_concurrent::double precision
     from :SCHEMA.concurrency_limit c
@@ -100,5 +120,6 @@ end;
 $$;
 comment on function :SCHEMA.metrics is
   'What an exporter needs, in one bounded call: names with labels and values. Queues beyond the 500 deepest '
-  'are left out, and counts stop at caps; per-second figures cover the last one to two minutes.';
+  'are left out, and schedules beyond the 500 that are most behind; counts stop at caps; per-second figures '
+  'cover the last one to two minutes. Names that end in _total are counters, the others gauges.';
 revoke all on function :SCHEMA.metrics from public;

@@ -8,6 +8,13 @@ as $$
 declare
   v_key text;
 begin
+  if value::text like '%\\u%' then
+    begin
+      perform value::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || sqlerrm, 'text without U+0000');
+    end;
+  end if;
   if json_typeof(value) is distinct from 'object' then
     perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
   end if;

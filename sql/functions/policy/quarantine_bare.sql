@@ -17,10 +17,11 @@ begin
       q.reason
     from :SCHEMA.quarantine q
     where quarantine_bare.before_ms is null or q.quarantined_at_ms < quarantine_bare.before_ms
-    order by q.quarantined_at_ms desc, q.fingerprint
-    limit max_rows;
+    -- Where a page ends the next one begins: what was quarantined at one instant stands in one page.
+    order by q.quarantined_at_ms desc
+    fetch first (quarantine_bare.max_rows) rows with ties;
 end;
 $$;
 comment on function :SCHEMA.quarantine_bare is
-  'What quarantine_list shows of each content, without the payload.';
+  'What quarantine_list shows of each content, without the payload. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_bare from public;

@@ -7,7 +7,9 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
 begin
-  if enabled then
+  if enabled is null then
+    perform :SCHEMA.raise_invalid('enabled', 'must be given', 'true, false');
+  elsif enabled then
     alter table :SCHEMA.job enable trigger job_transition;
   else
     alter table :SCHEMA.job disable trigger job_transition;
@@ -16,5 +18,5 @@ end;
 $$;
 comment on function :SCHEMA.set_transition_guard is
   'Switches the check of every move of a job against the table transition on or off. It costs time per row: '
-  'on in tests, off by default.';
+  'on in tests, off by default. Errors: HR007.';
 revoke all on function :SCHEMA.set_transition_guard from public;

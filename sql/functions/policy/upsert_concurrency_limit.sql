@@ -22,8 +22,8 @@ begin
       'queue, discard, cancel_incoming, cancel_running');
   end if;
   -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
-  -- queue that they see without a ceiling.
-  lock table :SCHEMA.lease in share mode;
+  -- queue that they see without a ceiling. One of us at a time: the leases are split below.
+  lock table :SCHEMA.lease in share row exclusive mode;
   select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
   if v_other <> upsert_concurrency_limit.name then
     perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');

@@ -16,5 +16,5 @@ $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
   'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor.';
+  'horizon of the janitor. Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;

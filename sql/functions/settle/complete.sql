@@ -13,5 +13,5 @@ end;
 $$;
 comment on function :SCHEMA.complete is
   'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
-  'roll back: the fence then undoes the business writes too.';
+  'roll back: the fence then undoes the business writes too. Errors: HR005, HR007.';
 revoke all on function :SCHEMA.complete from public;

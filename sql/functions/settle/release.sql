@@ -11,5 +11,5 @@ end;
 $$;
 comment on function :SCHEMA.release is
   'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
-  'lease_rejected.';
+  'lease_rejected, HR007.';
 revoke all on function :SCHEMA.release from public;

@@ -32,6 +32,8 @@ begin
       perform :SCHEMA.cancel_jobs(array(
         select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
       return :SCHEMA.remove_jobs(keys);
+    when 'release' then
+      return :SCHEMA.release_jobs(keys);
     when 'promote' then
       with moved as (
         update :SCHEMA.job j

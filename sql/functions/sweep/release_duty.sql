@@ -15,5 +15,5 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release_duty is
-  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens. Errors: HR007.';
 revoke all on function :SCHEMA.release_duty from public;

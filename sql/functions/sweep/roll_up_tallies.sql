@@ -40,5 +40,5 @@ end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
   'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
-  'folded.';
+  'folded. Errors: HR007.';
 revoke all on function :SCHEMA.roll_up_tallies from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:778e0adc037b136574a54f47c1a5791b5c69b7c6
+--! Hash: sha1:9b660c3a8052bbb7a36a8c477ff10c28f3553724
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -431,6 +431,7 @@ create table :SCHEMA.queue (
   history text not null default 'failures' check (history in ('failures', 'all', 'none')),
   failed_retention_ms bigint not null default 604800000 check (failed_retention_ms >= 1)
 );
+create index queue_history on :SCHEMA.queue (history) where history <> 'failures';
 comment on table :SCHEMA.queue is 'What an operator set for a queue; a queue without a row has the defaults.';
 
 create table :SCHEMA.quarantine (
@@ -442,6 +443,7 @@ create table :SCHEMA.quarantine (
   reason text not null,
   swept_key bigint not null default 0
 );
+create index quarantine_newest on :SCHEMA.quarantine (quarantined_at_ms desc);
 comment on column :SCHEMA.quarantine.swept_key is 'How far quarantine_sweep has looked through the jobs for it.';
 comment on table :SCHEMA.quarantine is 'Payloads that killed their workers; refused until an operator releases them.';
 
@@ -1199,6 +1201,13 @@ as $$
 declare
   v_key text;
 begin
+  if value::text like '%\\u%' then
+    begin
+      perform value::jsonb;
+    exception when data_exception then
+      perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || sqlerrm, 'text without U+0000');
+    end;
+  end if;
   if json_typeof(value) is distinct from 'object' then
     perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
   end if;
@@ -4617,7 +4626,7 @@ $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
   'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor.';
+  'horizon of the janitor. Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
@@ -4636,7 +4645,7 @@ end;
 $$;
 comment on function :SCHEMA.complete is
   'Ends an attempt with success inside the caller''s transaction. HR005 lease_rejected obliges the caller to '
-  'roll back: the fence then undoes the business writes too.';
+  'roll back: the fence then undoes the business writes too. Errors: HR005, HR007.';
 revoke all on function :SCHEMA.complete from public;
 --! EndIncluded settle/complete.sql
 --! Included settle/hold.sql
@@ -4839,7 +4848,7 @@ end;
 $$;
 comment on function :SCHEMA.release is
   'Hands a job back now: it is available again, in its old place, and no attempt is spent. Errors: HR005 '
-  'lease_rejected.';
+  'lease_rejected, HR007.';
 revoke all on function :SCHEMA.release from public;
 --! EndIncluded settle/release.sql
 --! Included settle/renew.sql
@@ -6546,7 +6555,7 @@ end;
 $$;
 comment on function :SCHEMA.evict_retained is
   'Deletes finished jobs whose retention has lapsed. Quarantined jobs stay. Returns how many. A row that '
-  'can''t be deleted is left and named in sweep_error.';
+  'can''t be deleted is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
 --! Included sweep/janitor.sql
@@ -6649,7 +6658,7 @@ comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
   'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
   'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
-  'day; what is stored about queues idle for an hour; lines that stay empty.';
+  'day; what is stored about queues idle for an hour; lines that stay empty. Errors: HR007.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -6811,6 +6820,8 @@ begin
       perform :SCHEMA.cancel_jobs(array(
         select j.key from :SCHEMA.job j where j.key = any (keys) and j.state = 'running'));
       return :SCHEMA.remove_jobs(keys);
+    when 'release' then
+      return :SCHEMA.release_jobs(keys);
     when 'promote' then
       with moved as (
         update :SCHEMA.job j
@@ -6932,7 +6943,7 @@ end;
 $$;
 comment on function :SCHEMA.promote_due is
   'Makes scheduled and retryable jobs whose time has come available, the longest due first, and wakes '
-  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'workers. Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.promote_due from public;
 --! EndIncluded sweep/promote_due.sql
 --! Included sweep/promote_jobs.sql
@@ -7027,7 +7038,7 @@ $$;
 comment on function :SCHEMA.reclaim_expired is
   'Takes jobs back from holders whose lease has expired: crash_attempt + 1, attempt untouched; retryable '
   'after a wait, or quarantined at the third crash. Returns the jobs taken, each to one caller only. A row '
-  'that can''t be moved is left, named in sweep_error, and does not hold up the others.';
+  'that can''t be moved is left, named in sweep_error, and does not hold up the others. Errors: HR007.';
 revoke all on function :SCHEMA.reclaim_expired from public;
 --! EndIncluded sweep/reclaim_expired.sql
 --! Included sweep/release_duty.sql
@@ -7048,7 +7059,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.release_duty is
-  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens.';
+  'Gives a duty up at once, where it is the holder''s; otherwise nothing happens. Errors: HR007.';
 revoke all on function :SCHEMA.release_duty from public;
 --! EndIncluded sweep/release_duty.sql
 --! Included sweep/retire_lanes.sql
@@ -7127,7 +7138,7 @@ end;
 $$;
 comment on function :SCHEMA.roll_up_tallies is
   'Folds appended counts into the counts per minute and the depths of queues. Returns how many rows it '
-  'folded.';
+  'folded. Errors: HR007.';
 revoke all on function :SCHEMA.roll_up_tallies from public;
 --! EndIncluded sweep/roll_up_tallies.sql
 --! Included sweep/duty_names.sql
@@ -7251,7 +7262,7 @@ end;
 $$;
 comment on function :SCHEMA.expire_deadlines is
   'Archives waiting jobs whose deadline has passed, so that they do not wait for the gate to meet them. '
-  'Returns how many. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.expire_deadlines from public;
 --! EndIncluded sweep/expire_deadlines.sql
 --! Included sweep/expire_jobs.sql
@@ -7456,7 +7467,7 @@ $$;
 comment on function :SCHEMA.quarantine_sweep is
   'Moves unfinished jobs whose content is quarantined into that state, where they can be seen, instead of '
   'leaving the gate to pass over them. Looks at ten times max_rows jobs and remembers how far it came. '
-  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error.';
+  'Returns how many it moved. A row that can''t be moved is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_sweep from public;
 --! EndIncluded sweep/quarantine_sweep.sql
 --! Included policy/set_transition_guard.sql
@@ -7469,7 +7480,9 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
 as $$
 begin
-  if enabled then
+  if enabled is null then
+    perform :SCHEMA.raise_invalid('enabled', 'must be given', 'true, false');
+  elsif enabled then
     alter table :SCHEMA.job enable trigger job_transition;
   else
     alter table :SCHEMA.job disable trigger job_transition;
@@ -7478,7 +7491,7 @@ end;
 $$;
 comment on function :SCHEMA.set_transition_guard is
   'Switches the check of every move of a job against the table transition on or off. It costs time per row: '
-  'on in tests, off by default.';
+  'on in tests, off by default. Errors: HR007.';
 revoke all on function :SCHEMA.set_transition_guard from public;
 --! EndIncluded policy/set_transition_guard.sql
 --! Included policy/concurrency_limits.sql
@@ -7621,12 +7634,13 @@ begin
       q.reason
     from :SCHEMA.quarantine q
     where quarantine_bare.before_ms is null or q.quarantined_at_ms < quarantine_bare.before_ms
-    order by q.quarantined_at_ms desc, q.fingerprint
-    limit max_rows;
+    -- Where a page ends the next one begins: what was quarantined at one instant stands in one page.
+    order by q.quarantined_at_ms desc
+    fetch first (quarantine_bare.max_rows) rows with ties;
 end;
 $$;
 comment on function :SCHEMA.quarantine_bare is
-  'What quarantine_list shows of each content, without the payload.';
+  'What quarantine_list shows of each content, without the payload. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_bare from public;
 --! EndIncluded policy/quarantine_bare.sql
 --! Included policy/quarantine_sample.sql
@@ -7675,6 +7689,40 @@ comment on function :SCHEMA.quarantine_list is
   'most 1000 counted) and, for who may read payloads, one to look at. Page on with before_ms. Errors: HR007.';
 revoke all on function :SCHEMA.quarantine_list from public;
 --! EndIncluded policy/quarantine_list.sql
+--! Included policy/release_jobs.sql
+create or replace function :SCHEMA.release_jobs(keys bigint[])
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+as $$
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_moved :SCHEMA.job[];
+begin
+  with moved as (
+    update :SCHEMA.job j
+    set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null,
+      quarantined_as = null
+    where j.key = any (keys) and j.state = 'quarantined'
+    returning j.*
+  )
+  select array_agg(cast(m as :SCHEMA.job)) into v_moved from moved m;
+  insert into :SCHEMA.tally (queue, at_ms, depth)
+  select m.queue, v_now, count(*) from unnest(v_moved) m group by m.queue;
+  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(v_moved));
+  return coalesce(cardinality(v_moved), 0);
+end;
+$$;
+comment on function :SCHEMA.release_jobs is
+  'Makes quarantined jobs, which the caller has locked, available; crash_attempt is kept. A unique key that '
+  'was taken again is a unique violation.';
+revoke all on function :SCHEMA.release_jobs from public;
+--! EndIncluded policy/release_jobs.sql
 --! Included policy/quarantine_release.sql
 create or replace function :SCHEMA.quarantine_release(fingerprint text)
 returns bigint
@@ -7684,51 +7732,38 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 #variable_conflict use_column
 declare
-  v_now bigint := :SCHEMA.now_ms();
   v_registered boolean;
-  v_found boolean := false;
-  v_job :SCHEMA.job;
-  v_released bigint := 0;
+  v_keys bigint[];
+  v_result :SCHEMA.move_result;
 begin
   perform :SCHEMA.check_text('fingerprint', quarantine_release.fingerprint, 255);
   delete from :SCHEMA.quarantine q where q.fingerprint = quarantine_release.fingerprint;
   v_registered := found;
-  for v_job in
-    select j.* from :SCHEMA.job j
+  v_keys := array(
+    select j.key from :SCHEMA.job j
     where j.quarantined_as = quarantine_release.fingerprint and j.state = 'quarantined'
     order by j.key
-    for update
-  loop
-    v_found := true;
-    -- Its unique key may have gone to another job: that one keeps it, and this job stays where it is.
-    begin
-      update :SCHEMA.job j
-      set state = 'available', scheduled_at_ms = v_now, finalized_at_ms = null, evict_at_ms = null,
-        quarantined_as = null
-      where j.key = v_job.key
-      returning j.* into v_job;
-      insert into :SCHEMA.tally (queue, at_ms, depth) values (v_job.queue, v_now, 1);
-      perform :SCHEMA.open_lanes(array[cast(row(v_job.queue, v_job.partition_key, v_job.sticky_worker,
-        v_job.class_key, v_job.priority, v_job.scheduled_at_ms, v_job.key) as :SCHEMA.lane_entry)]);
-      v_released := v_released + 1;
-    exception when unique_violation then
-      null;
-    end;
-  end loop;
-  if not v_registered and not v_found then
+    for update);
+  if not v_registered and v_keys = '{}' then
     perform :SCHEMA.raise_error('HR006', 'no such content is quarantined',
       jsonb_build_object('what', 'quarantine', 'id', quarantine_release.fingerprint));
   end if;
-  return v_released;
+  -- Where its unique key has gone to another job, that one keeps it, and the job stays where it is.
+  v_result := :SCHEMA.move_each('release', v_keys, 9223372036854775807, cardinality(v_keys));
+  perform :SCHEMA.note_sweep_error('quarantine_release', f.key::text, f.error)
+  from unnest(v_result.failed, v_result.errors) f(key, error)
+  where f.error !~ '^23505 ';
+  return v_result.done;
 end;
 $$;
 comment on function :SCHEMA.quarantine_release is
   'Accepts a quarantined content again and makes its parked jobs available; returns how many. crash_attempt '
-  'is kept, so one more crash quarantines it again. A job whose unique key another job has taken stays '
-  'quarantined. Errors: HR006 not_found, HR007.';
+  'is kept, so one more crash quarantines it again. A job whose unique key another job has taken, or is '
+  'about to take, stays quarantined: call it again. Errors: HR006 not_found, HR007.';
 revoke all on function :SCHEMA.quarantine_release from public;
 --! EndIncluded policy/quarantine_release.sql
 --! Included policy/rate_classes.sql
@@ -7838,8 +7873,8 @@ begin
       'queue, discard, cancel_incoming, cancel_running');
   end if;
   -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
-  -- queue that they see without a ceiling.
-  lock table :SCHEMA.lease in share mode;
+  -- queue that they see without a ceiling. One of us at a time: the leases are split below.
+  lock table :SCHEMA.lease in share row exclusive mode;
   select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
   if v_other <> upsert_concurrency_limit.name then
     perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
@@ -8790,7 +8825,7 @@ begin
     from :SCHEMA.job_archive a
     where a.evicted_at_ms >= v_from and a.evicted_at_ms < v_to
       and (a.evicted_at_ms, a.key) < (v_to - 1, v_key)
-      and (list_archive.queue is null or a.queue = list_archive.queue)
+      and (list_archive.queue is null or a.queue = coalesce(nullif(list_archive.queue, ''), 'default'))
     order by a.evicted_at_ms desc, a.key desc
     limit max_rows;
 end;
@@ -9719,6 +9754,12 @@ begin
   perform :SCHEMA.check_text('incarnation', heartbeat_worker.incarnation, 255, true);
   perform :SCHEMA.check_text('host', heartbeat_worker.host, 255, true);
   perform :SCHEMA.check_text('status', heartbeat_worker.status, 255);
+  perform :SCHEMA.check_range('pid', heartbeat_worker.pid, 0, 2147483647);
+  if heartbeat_worker.queues is null or heartbeat_worker.duties_active is null then
+    perform :SCHEMA.raise_invalid(case when heartbeat_worker.queues is null then 'queues'
+      else 'duties_active' end, 'must be given', 'no null');
+  end if;
+  perform :SCHEMA.check_text('queues', q, 255, true) from unnest(heartbeat_worker.queues) q;
   perform :SCHEMA.check_range('concurrency', heartbeat_worker.concurrency, 0, 2147483647);
   perform :SCHEMA.check_range('inflight', heartbeat_worker.inflight, 0, 2147483647);
   perform :SCHEMA.check_range('polls', heartbeat_worker.polls, 0, 9223372036854775807);
@@ -9807,7 +9848,7 @@ as $$
 declare
   c_most integer := 50000;
   v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
-    else array[counts.queue] end;
+    else array[:SCHEMA.queue_name(counts.queue)] end;
 begin
   if cardinality(v_queues) > 1000 then
     return query
@@ -9834,7 +9875,7 @@ begin
       select o.state, count(*) as jobs, sum(count(*)) over () as counted
       from (
         select j.state from :SCHEMA.job j
-        where j.stage = 1 and (counts.queue is null or j.queue = counts.queue)
+        where j.stage = 1 and (counts.queue is null or j.queue = v_queues[1])
         limit c_most + 1) o
       group by o.state
     )
@@ -9850,7 +9891,7 @@ $$;
 comment on function :SCHEMA.counts is
   'Jobs per state, of one queue or of all: each exact up to 50,000, beyond that it says approximate. Jobs in '
   'line and running jobs are counted together up to 50,000. With more than 1,000 queues, the newest 50,000 '
-  'jobs only.';
+  'jobs only. Errors: HR007.';
 revoke all on function :SCHEMA.counts from public;
 --! EndIncluded inspect/counts.sql
 --! Included inspect/get_job_bare.sql
@@ -9872,7 +9913,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_bare.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_bare is 'One job without payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_bare is
+  'One job without payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_bare from public;
 --! EndIncluded inspect/get_job_bare.sql
 --! Included inspect/get_job_with_payload.sql
@@ -9894,7 +9936,8 @@ begin
     where j.key = :SCHEMA.job_key(get_job_with_payload.id);
 end;
 $$;
-comment on function :SCHEMA.get_job_with_payload is 'One job with payload and headers, for get_job.';
+comment on function :SCHEMA.get_job_with_payload is
+  'One job with payload and headers, for get_job. Errors: HR007.';
 revoke all on function :SCHEMA.get_job_with_payload from public;
 --! EndIncluded inspect/get_job_with_payload.sql
 --! Included inspect/get_job.sql
@@ -9947,7 +9990,7 @@ end;
 $$;
 comment on function :SCHEMA.list_attempts is
   'The history of a job, newest first, at most 200 entries; what is kept depends on the queue '
-  '(set_history_policy).';
+  '(set_history_policy). Errors: HR007.';
 revoke all on function :SCHEMA.list_attempts from public;
 --! EndIncluded inspect/list_attempts.sql
 --! Included inspect/history.sql
@@ -10369,6 +10412,26 @@ begin
     from (select p.action from :SCHEMA.operation p where p.finished_at_ms is null limit 1000) o
     group by o.action;
   return query
+    select 'headrace_schedules',
+      jsonb_build_object('state', case when s.paused then 'paused' else 'active' end),
+      count(*)::double precision
+    from (select c.paused from :SCHEMA.schedule c limit 100000) s
+    group by s.paused;
+  return query
+    select 'headrace_schedule_' || v.name, jsonb_build_object('schedule', s.id), v.value::double precision
+    from (
+      select o.id, o.failures, o.missed_ticks, greatest(0, v_now - o.next_run_ms) as lag_ms
+      from (
+        select c.id, c.failures, c.missed_ticks, c.next_run_ms from :SCHEMA.schedule c
+        where not c.paused
+        order by greatest(c.next_run_ms, c.retry_at_ms)
+        limit 10000) o
+      order by greatest(0, v_now - o.next_run_ms) desc, o.id collate "C"
+      limit 500) s
+    cross join lateral (
+      values ('lag_seconds', s.lag_ms / 1000.0), ('failures', s.failures::numeric),
+        ('missed_ticks_total', s.missed_ticks::numeric)) v(name, value);
+  return query
     select 'headrace_concurrency_limit', jsonb_build_object('name', c.name, 'queue', c.queue),
       c.max_concurrent::double precision
     from :SCHEMA.concurrency_limit c
@@ -10398,7 +10461,8 @@ end;
 $$;
 comment on function :SCHEMA.metrics is
   'What an exporter needs, in one bounded call: names with labels and values. Queues beyond the 500 deepest '
-  'are left out, and counts stop at caps; per-second figures cover the last one to two minutes.';
+  'are left out, and schedules beyond the 500 that are most behind; counts stop at caps; per-second figures '
+  'cover the last one to two minutes. Names that end in _total are counters, the others gauges.';
 revoke all on function :SCHEMA.metrics from public;
 --! EndIncluded inspect/metrics.sql
 --! Included internal/doors.sql
@@ -10724,15 +10788,15 @@ begin
   return query
     select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no
       || ' does not exist or does not name it'
-    from :SCHEMA.job j
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
     where j.state = 'running'
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
     select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
       || j.partition_key
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000) j
-    where not exists (
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'available' and not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
         and l.class_key = j.class_key and l.priority = j.priority)
@@ -10775,15 +10839,16 @@ begin
     select 'a job that does not run holds nothing', :SCHEMA.job_id(j.key, j.id),
       'claimed_at_ms or charged is set'
     from (
-      (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000)
+      (select n.* from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) n
+       where n.state = 'available')
       union all (select * from :SCHEMA.job o where o.stage = 0 limit 10000)
       union all (select * from :SCHEMA.job o where o.stage = 2 limit 10000)) j
     where j.claimed_at_ms is not null or j.charged is not null
     limit 100;
   return query
     select 'a running job was claimed', :SCHEMA.job_id(j.key, j.id), 'fence ' || j.fence
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'running' limit 10000) j
-    where j.fence < 1 or j.claimed_at_ms is null
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'running' and (j.fence < 1 or j.claimed_at_ms is null)
     limit 100;
   return query
     select 'a slot of a ceiling belongs to a running job', l.lease_no::text, 'queue ' || l.queue
@@ -10999,7 +11064,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_admit is
-  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them.';
+  'What admit_hinted does, for workers of the backend surface: the runs of the claims are opened with them. '
+  'Errors: HR007.';
 revoke all on function :SCHEMA.backend_admit from public;
 --! EndIncluded backend/backend_admit.sql
 --! Included backend/backend_cancel_job_if_active.sql
@@ -11284,7 +11350,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.backend_count_runs_since is
-  'How many runs have started at or after an instant; exact.';
+  'How many runs have started at or after an instant; exact. Errors: HR007.';
 revoke all on function :SCHEMA.backend_count_runs_since from public;
 --! EndIncluded backend/backend_count_runs_since.sql
 --! Included backend/backend_distinct_pools_queued.sql
@@ -11364,9 +11430,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_policy :SCHEMA.task_config := case
-    when task_config is null then :SCHEMA.backend_policy_of(job ->> 'task_name')
-    else :SCHEMA.backend_read_policy(task_config, job ->> 'task_name')
+    when task_config is null then :SCHEMA.backend_policy_of(v_task)
+    else :SCHEMA.backend_read_policy(task_config, v_task)
   end;
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job, v_policy);
   v_at_ms bigint;
@@ -12185,6 +12252,25 @@ comment on function :SCHEMA.backend_pop_claim_from_pool is
   'first. No row where nothing can run now. Errors: HR007.';
 revoke all on function :SCHEMA.backend_pop_claim_from_pool from public;
 --! EndIncluded backend/backend_pop_claim_from_pool.sql
+--! Included backend/backend_job_task.sql
+create or replace function :SCHEMA.backend_job_task(job json)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform :SCHEMA.check_keys('job', job,
+    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
+    'signature_hash,attempt,run_id,delay_ms}');
+  return job ->> 'task_name';
+end;
+$$;
+comment on function :SCHEMA.backend_job_task is
+  'The task of a job of the backend surface; HR007 where the job is not readable or has an unknown field.';
+revoke all on function :SCHEMA.backend_job_task from public;
+--! EndIncluded backend/backend_job_task.sql
 --! Included backend/backend_read_job.sql
 create or replace function :SCHEMA.backend_read_job(job json, policy :SCHEMA.task_config)
 returns :SCHEMA.backend_input
@@ -12199,9 +12285,6 @@ declare
   v_signature numeric;
   v_priority bigint;
 begin
-  perform :SCHEMA.check_keys('job', job,
-    '{job_id,task_name,actor_json,params_json,priority,pool,status,idempotency_key,'
-    'signature_hash,attempt,run_id,delay_ms}');
   begin
     v_priority := coalesce((job ->> 'priority')::bigint, policy.priority);
     v_job.delay_ms := (job ->> 'delay_ms')::bigint;
@@ -12266,11 +12349,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy :SCHEMA.task_config;
-  v_retry json := coalesce(config -> 'retry_policy', '{}');
-  v_limits json := coalesce(config -> 'rate_limit_policy', '{}');
+  v_retry json;
+  v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
     'rate_limit_policy,idempotency_mode,retention_ms}');
+  v_retry := coalesce(config -> 'retry_policy', '{}');
+  v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
     '{max_attempts,base_delay_ms,backoff_multiplier,max_delay_ms}');
   perform :SCHEMA.check_keys('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}');
@@ -12682,8 +12767,9 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
+  v_task text := :SCHEMA.backend_job_task(job);
   v_input :SCHEMA.backend_input := :SCHEMA.backend_read_job(job,
-    :SCHEMA.backend_policy_of(job ->> 'task_name'));
+    :SCHEMA.backend_policy_of(v_task));
   v_job :SCHEMA.job;
   v_placed :SCHEMA.placed_job;
 begin
@@ -12725,11 +12811,12 @@ as $$
 declare
   v_run :SCHEMA.attempt;
   v_new :SCHEMA.attempt;
-  v_status text := run ->> 'status';
+  v_status text;
   v_now bigint := :SCHEMA.now_ms();
 begin
   perform :SCHEMA.check_keys('run', run,
     '{run_id,job_id,task_name,attempt,status,started_at_ms,finished_at_ms,duration_ms,error_message}');
+  v_status := run ->> 'status';
   begin
     v_new.attempt := coalesce((run ->> 'attempt')::integer, 1);
     v_new.started_at_ms := coalesce((run ->> 'started_at_ms')::bigint, v_now);

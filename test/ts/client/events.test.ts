@@ -95,7 +95,7 @@ events("listeners break nothing, are told in order, and can leave", async () => 
     heard.push("first");
     throw new Error("thrown");
   });
-  const rejects: () => void = () => Promise.reject(new Error("rejected"));
+  const rejects = (): void => Promise.reject(new Error("rejected")) as never;
   client.on("enqueue:after", rejects);
   client.on("enqueue:after", listener);
   assert.is((await client.enqueue("fine")).disposition, "inserted");
@@ -131,8 +131,12 @@ events("wrap puts a middleware around all that are there", async () => {
     return next(batch);
   };
   const client = new Client(store, { middleware: [named("given") as never] }).wrap(named("wrapped") as never);
-  await client.with({}).enqueue("wrapped");
-  assert.equal(order, ["wrapped", "given"]);
+  const scoped = client.with({}).wrap(named("scoped") as never);
+  client.wrap(named("late") as never);
+  await scoped.enqueue("wrapped");
+  assert.equal(order.splice(0), ["scoped", "late", "wrapped", "given"]);
+  await client.enqueue("wrapped");
+  assert.equal(order, ["late", "wrapped", "given"]);
 });
 
 events("with: headers under a job's own, in a transaction, and the rest as before", async () => {

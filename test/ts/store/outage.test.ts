@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { suite } from "uvu";
@@ -246,14 +248,39 @@ outage("hundreds of failing calls leave the pool as it was", async () => {
   assert.is(pool.totalCount, pool.idleCount);
   assert.is(pool.waitingCount, 0);
   const client = await pool.connect();
-  // The pool's own comes back with the release; ours went with each loan.
-  assert.is(client.listenerCount("error"), 0);
+  // The pool's own comes back with the release; that of each loan went with it, and the one for life is one.
+  assert.is(client.listenerCount("error"), 1);
   client.release();
   new PgStore(pool, { schema: database.schema });
   assert.is(pool.listenerCount("error"), errors);
   await store.close();
   assert.is((await pool.query("select 1 as one")).rows[0].one, 1);
   await pool.end();
+});
+
+outage("a server that dies with its first words fails the call, not the process", async () => {
+  const message = (type: string, body: string | Buffer): Buffer => {
+    const content = Buffer.from(body);
+    const head = Buffer.alloc(5);
+    head.write(type);
+    head.writeInt32BE(content.length + 4, 1);
+    return Buffer.concat([head, content]);
+  };
+  const fatal = "SFATAL\0VFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0";
+  // In one piece, so that it is all read before anybody learns that there is a connection.
+  const words = Buffer.concat([message("R", Buffer.alloc(4)), message("Z", "I"), message("E", fatal)]);
+  const dying = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end(words));
+  }).listen(0, "127.0.0.1");
+  await once(dying, "listening");
+  const { port } = dying.address() as AddressInfo;
+  const pool = new pg.Pool({ connectionString: `postgresql://postgres@127.0.0.1:${port}/any`, max: 2 });
+  const store = new PgStore(pool, { schema: database.schema });
+  for (let call = 0; call < 5; call++) assert.is((await storeError(store.counts())).code, "unavailable");
+  assert.is((await storeError(store.begin())).code, "unavailable");
+  await pool.end();
+  dying.close();
 });
 
 outage("a connect during an outage fails at once and leaves nothing", async () => {

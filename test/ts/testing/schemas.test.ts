@@ -244,6 +244,11 @@ schemas("wrong input is refused", async () => {
   const nobody = new URL(url);
   nobody.password = "wrong";
   assert.match(await refused(testQueue({ url: nobody.href })), /password authentication failed/);
+  await pool.query("create role kit_guest login password 'kit'");
+  nobody.username = "kit_guest";
+  nobody.password = "kit";
+  assert.match(await refused(testQueue({ url: nobody.href })), /permission denied for database/);
+  await pool.query("drop role kit_guest");
 });
 
 schemas.after(async () => {

@@ -1,63 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import {
-  Client,
-  jsonLogger,
-  PgStore,
-  task,
-  Worker,
-  type TaskMap,
-  type WorkerOptions,
-} from "../../../src/index.js";
+import { PgStore, task, Worker } from "../../../src/index.js";
 import { startProxy } from "../support/proxy.js";
-import { testDatabase, type TestDatabase } from "../support/database.js";
+import { silent, workerSuite } from "./support.js";
 
-const worker = suite("worker");
-
-const silent = jsonLogger("silent");
-
-interface Setting {
-  readonly database: TestDatabase;
-  readonly store: PgStore;
-  readonly client: Client;
-  run(tasks: TaskMap, options?: Partial<WorkerOptions>): Promise<Worker>;
-  /** Waits until the job is in one of the states; null: it is gone. */
-  until(id: string, ...states: string[]): Promise<void>;
-}
-
-/** Each test on a database of its own, its workers stopped behind it. */
-function test(name: string, body: (setting: Setting) => Promise<void>): void {
-  worker(name, async () => {
-    const database = await testDatabase();
-    const store = new PgStore(database.pool, { schema: database.schema });
-    const workers: Worker[] = [];
-    try {
-      await body({
-        database,
-        store,
-        client: new Client(store),
-        async run(tasks, options = {}) {
-          const made = new Worker(store, { tasks, logger: silent, ...options });
-          workers.push(made);
-          await made.start();
-          return made;
-        },
-        async until(id, ...states) {
-          for (let tries = 0; tries < 1500; tries++) {
-            const state = (await store.getJob(id))?.state ?? "deleted";
-            if (states.includes(state)) return;
-            await sleep(20);
-          }
-          assert.unreachable(`${id} is ${(await store.getJob(id))?.state}, not ${states.join(" or ")}`);
-        },
-      });
-    } finally {
-      await Promise.all(workers.map((one) => one.stop({ mode: "abort" })));
-    }
-    await database.close();
-  });
-}
+const test = workerSuite("worker");
 
 test("a result is kept, and waiting for it brings it", async ({ client, run }) => {
   await run({ add: (payload: unknown) => (payload as number[]).reduce((a, b) => a + b) });
@@ -356,4 +303,4 @@ test("a batch handler answers each member by position", async ({ client, run, un
   assert.is((await store.getJobResult(ids[1] ?? ""))?.bytes.toString(), "9");
 });
 
-worker.run();
+test.run();

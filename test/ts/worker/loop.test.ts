@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { StoreError, type AdmitAnswer } from "../../../src/index.js";
+import { ClaimLoop, type LoopOptions } from "../../../src/worker/loop.js";
+import { monotonicMs, Notice } from "../../../src/worker/timing.js";
+import { eventually } from "../support/eventually.js";
+import { claimOf, quiet } from "./fakes.js";
+
+const loops = suite("claim loop");
+
+interface Watched {
+  readonly loop: ClaimLoop;
+  /** Capacities that were asked for, and when. */
+  readonly asked: { readonly capacity: number; readonly at: number }[];
+  readonly accepted: string[];
+  readonly slotFreed: Notice;
+}
+
+const answer = (claims: readonly string[], more: Partial<AdmitAnswer> = {}): AdmitAnswer =>
+  Object.assign(
+    claims.map((id) => claimOf(id)),
+    { refused: {}, nextDueMs: null, storeNowMs: 0 },
+    more,
+  );
+
+function looping(
+  admit: (call: number, capacity: number) => Promise<AdmitAnswer> | AdmitAnswer,
+  options: Partial<LoopOptions> = {},
+): Watched {
+  const asked: { capacity: number; at: number }[] = [];
+  const accepted: string[] = [];
+  const slotFreed = new Notice();
+  const loop = new ClaimLoop({
+    async admit(capacity) {
+      asked.push({ capacity, at: monotonicMs() });
+      return admit(asked.length, capacity);
+    },
+    wakeups: undefined,
+    freeSlots: () => 4,
+    slotFreed,
+    ready: () => undefined,
+    admitted: () => undefined,
+    accept: (claims) => void accepted.push(...claims.map(({ id }) => id)),
+    availability: quiet(),
+    leaseMs: 30_000,
+    poll: { min: 10, max: 60_000 },
+    failed: () => undefined,
+    ...options,
+  });
+  return { loop, asked, accepted, slotFreed };
+}
+
+/** Polls so rarely that only a hint explains the next one. */
+const rarely = { poll: { min: 60_000, max: 60_000 } };
+
+loops("it sleeps until the next job falls due, whatever clock this machine has", async () => {
+  const storeNowMs = 7_000_000_000_000;
+  const { loop, asked } = looping(
+    (call) => answer([], call < 4 ? { storeNowMs, nextDueMs: storeNowMs + 150 } : {}),
+    rarely,
+  );
+  await eventually("polled by the hint", () => asked.length >= 4);
+  await loop.stop();
+  const waits = asked.slice(1).map(({ at }, n) => at - (asked[n]?.at ?? 0));
+  assert.ok(
+    waits.every((ms) => ms >= 149),
+    waits.join(),
+  );
+});
+
+loops("what fell due during the admission is asked for soon, but not in a tight loop", async () => {
+  const { loop, asked } = looping(
+    (call) => answer([], call < 3 ? { storeNowMs: 5000, nextDueMs: 4999 } : {}),
+    {
+      poll: { min: 30, max: 60_000 },
+    },
+  );
+  await eventually("polled again", () => asked.length >= 3);
+  await loop.stop();
+  assert.ok((asked[2]?.at ?? 0) - (asked[0]?.at ?? 0) >= 40);
+});
+
+loops("empty polls become rarer, up to the most, and work makes them quick again", async () => {
+  const { loop, asked } = looping((call) => answer(call === 7 ? ["job"] : []), { poll: { min: 4, max: 64 } });
+  await eventually("twelve polls", () => asked.length >= 12);
+  await loop.stop();
+  const waits = asked.slice(1).map(({ at }, n) => at - (asked[n]?.at ?? 0));
+  // 4, 8, 16, 32, 64, 64 and, behind the job, none and 4 again; each give or take a fifth, at the least.
+  for (const [at, least] of [3, 6, 12, 25, 51, 51, 0, 3, 6].entries())
+    assert.ok((waits[at] ?? 0) >= least - 1, `${at}: ${waits.join()}`);
+});
+
+loops("while no slot is free nothing is asked for", async () => {
+  let free = 0;
+  const { loop, asked, slotFreed } = looping(() => answer([]), { ...rarely, freeSlots: () => free });
+  await sleep(30);
+  assert.is(asked.length, 0);
+  free = 3;
+  slotFreed.notify();
+  await eventually("asked", () => asked.length === 1);
+  assert.is(asked[0]?.capacity, 3);
+  await loop.stop();
+});
+
+loops("quiet ends claims, and what a claim on its way brings is accepted", async () => {
+  let release!: () => void;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const { loop, asked, accepted } = looping(async (call) => {
+    if (call === 1) await held;
+    return answer(call === 1 ? ["late"] : []);
+  });
+  await eventually("asked", () => asked.length === 1);
+  loop.quiet = true;
+  release();
+  await eventually("accepted", () => accepted.length === 1);
+  await sleep(50);
+  assert.is(asked.length, 1);
+  loop.quiet = false;
+  await eventually("asks again", () => asked.length > 1);
+  await loop.stop();
+});
+
+loops("stop resolves when the claim on its way has been accepted", async () => {
+  let release!: () => void;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const { loop, asked, accepted } = looping(async () => (await held, answer(["late"])));
+  await eventually("asked", () => asked.length === 1);
+  let stopped = false;
+  const stopping = loop.stop().then(() => (stopped = true));
+  await sleep(30);
+  assert.not.ok(stopped);
+  release();
+  await stopping;
+  assert.equal([asked.length, accepted], [1, ["late"]]);
+});
+
+loops("a store that fails is asked more and more rarely, and stop does not wait for that", async () => {
+  const { loop, asked } = looping(() => {
+    throw new StoreError("unavailable", "down");
+  });
+  await eventually("asked three times", () => asked.length >= 3);
+  const [first, second, third] = asked.map(({ at }) => at);
+  assert.ok(second! - first! >= 199, `${second! - first!}`);
+  assert.ok(third! - second! >= 399, `${third! - second!}`);
+  await loop.stop();
+});
+
+loops("a sleeper is declared before the last look, and a wake-up ends the sleep", async () => {
+  const order: string[] = [];
+  let wake!: () => void;
+  const { loop, asked } = looping(
+    () => {
+      order.push("admit");
+      return answer([]);
+    },
+    {
+      ...rarely,
+      wakeups: {
+        declareSleep: async () => void order.push("declare"),
+        wait: (_timeout, signal) =>
+          new Promise((resolve) => {
+            order.push("sleep");
+            wake = () => resolve("default");
+            signal.addEventListener("abort", () => resolve(null));
+          }),
+      },
+    },
+  );
+  await eventually("sleeps", () => order.includes("sleep"));
+  assert.equal(order, ["admit", "declare", "admit", "sleep"]);
+  wake();
+  await eventually("asked again", () => asked.length === 3);
+  // The declaration still stands: one look is enough.
+  await eventually("sleeps again", () => order.length === 6);
+  assert.equal(order.slice(4), ["admit", "sleep"]);
+  await loop.stop();
+});
+
+loops("a wake-up that can't be waited for is a poll", async () => {
+  const { loop, asked } = looping(() => answer([]), {
+    poll: { min: 5, max: 5 },
+    wakeups: { declareSleep: () => Promise.resolve(), wait: () => Promise.reject(new Error("deaf")) },
+  });
+  await eventually("polls", () => asked.length > 5);
+  await loop.stop();
+});
+
+loops.run();
