@@ -14,7 +14,7 @@ export interface FakeSite {
   close(): Promise<void>;
 }
 
-export async function startFakeSite({ hosts = 2, pages = 30 } = {}): Promise<FakeSite> {
+export async function startFakeSite({ hosts = 2, pages = 30, busyEvery = 10 } = {}): Promise<FakeSite> {
   const served = new Map<string, number>();
   let refused = 0;
   const servers: Server[] = [];
@@ -25,8 +25,8 @@ export async function startFakeSite({ hosts = 2, pages = 30 } = {}): Promise<Fak
       const url = `http://${names[host]}${request.url}`;
       const page = Number(/^\/(\d+)$/.exec(request.url ?? "")?.[1] ?? Number.NaN);
       if (!(page < pages)) return void response.writeHead(404).end();
-      // Every tenth request is one too many.
-      if (++asked % 10 === 0) {
+      // Every so many requests are one too many.
+      if (++asked % busyEvery === 0) {
         refused++;
         return void response.writeHead(429, { "retry-after": "1" }).end();
       }

@@ -39,7 +39,7 @@ export function createApp(pool: pg.Pool, store: PgStore): Server {
       await connection.query("commit");
       return job.id;
     } catch (error) {
-      await connection.query("rollback");
+      await connection.query("rollback").catch(() => undefined);
       throw error;
     } finally {
       connection.release();

@@ -38,6 +38,8 @@ export interface RunOptions {
 export interface RunJobOptions extends RunOptions {
   /** By name: steps that are done already, with what they returned (undefined: nothing). The handler goes on behind them. */
   readonly steps?: Readonly<Record<string, unknown>>;
+  /** Where `job.cursor()` and `job.forEach()` begin. */
+  readonly cursor?: unknown;
 }
 
 export interface DrainOptions extends RunOptions {
@@ -122,8 +124,7 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
   ): Promise<JobRun> {
     const hands = this.#hands(options);
     const id = typeof job === "string" ? job : await this.#enqueue(job);
-    const first = await this.#claim(id);
-    let answer: AdmitAnswer | undefined = options.steps ? await this.#withSteps(first, options.steps) : first;
+    let answer: AdmitAnswer | undefined = await this.#claimAsBegun(id, options);
     const [run] = await workThrough(hands, () => {
       const only = answer;
       answer = undefined;
@@ -287,15 +288,16 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
     throw new Error(`the job ${id} can't run now: ${reasons.join(", ")}`);
   }
 
-  /** The same job as if an earlier attempt had come so far. */
-  async #withSteps(
-    [claim]: readonly [Claim],
-    steps: Readonly<Record<string, unknown>>,
-  ): Promise<AdmitAnswer> {
+  /** The job as if an earlier attempt had come so far. */
+  async #claimAsBegun(id: string, { steps = {}, cursor }: RunJobOptions): Promise<AdmitAnswer> {
+    const claims = await this.#claim(id);
     const completed = Object.keys(steps);
-    await this.store.checkpoint(claim, { completed, started: completed, results: steps, inProgress: null });
-    await this.store.release(claim);
-    return this.#claim(claim.id);
+    if (completed.length === 0 && cursor === undefined) return claims;
+    const checkpoint = { completed, started: completed, results: steps, inProgress: null };
+    const bytes = cursor === undefined ? null : Buffer.from(JSON.stringify(cursor), "utf8");
+    await this.store.checkpoint(claims[0], { ...checkpoint, cursor: bytes });
+    await this.store.release(claims[0]);
+    return this.#claim(id);
   }
 
   async #queues(): Promise<string[]> {

@@ -15,9 +15,11 @@ export function narrate(events: WorkerEmitter, logger: Logger): void {
     }),
   );
   events.on("job:settled", ({ job, outcome, state, error, durationMs }) => {
+    const dead = state === "archived" || state === "undecodable";
+    if (!dead && outcome !== "retry") return;
     const about = { ...jobFields(job), outcome, state, durationMs: Math.round(durationMs), error };
-    if (state === "archived" || state === "undecodable") logger.warn("a job will not run again", about);
-    else if (outcome === "retry") logger.info("an attempt failed", about);
+    if (dead) logger.warn("a job will not run again", about);
+    else logger.info("an attempt failed", about);
   });
   events.on("job:lost", ({ job, error }) => {
     if (error === undefined)

@@ -5,7 +5,7 @@ import { Batches } from "./batches.js";
 import { JobContext } from "./context.js";
 import type { ContextServices } from "./context-services.js";
 import { describeError } from "./describe-error.js";
-import type { WorkerEmitter } from "./events.js";
+import { jobFields, type WorkerEmitter } from "./events.js";
 import {
   AttemptTimeoutError,
   CheckpointStaleError,
@@ -127,7 +127,7 @@ export class Runner {
       return succeeded(task, result);
     } catch (error) {
       if (attempt.completed) {
-        const about = { ...attempt.job, error: describeError(error) };
+        const about = { ...jobFields(attempt.job), error: describeError(error) };
         this.#options.services.logger.warn("a handler failed behind the completion of its job", about);
         return { type: "success" };
       }

@@ -61,7 +61,7 @@ await query(
   "insert into :SCHEMA.queue_depth (queue, depth) select queue, count(*) from :SCHEMA.job where stage < 2 group by 1",
 );
 
-await query("select id from :SCHEMA.admit('w', '{line}', 3)");
+await query("select id from :SCHEMA.admit('w', '{line}', 3, 3600000)");
 
 const buffers = async (text: string, values: unknown[] = []): Promise<number> => {
   const [plan] = await query(`explain (analyze, buffers, format json) ${text}`, values);
@@ -133,9 +133,12 @@ const others: readonly [text: string, most: number][] = [
   ["select * from :SCHEMA.queue_stats()", 100_000],
   ["select * from :SCHEMA.metrics()", 100_000],
   ["select * from :SCHEMA.distinct_kinds(1000)", 20_000],
+  ["select * from :SCHEMA.distinct_kinds(1000, '{big,small}')", 20_000],
   ["select :SCHEMA.sample_queue_memory(100)", 10_000],
   ["select * from :SCHEMA.get_job('j0000000000000001')", 1000],
   ["select * from :SCHEMA.history('big', 0, 60000)", 1000],
+  ["select * from :SCHEMA.verify_invariants()", 300_000],
+  ["select * from :SCHEMA.expire_deadlines(1000)", 1000],
   ["select * from :SCHEMA.reclaim_expired(1000)", 1000],
   ["select :SCHEMA.promote_due(1000)", 1000],
   ["select :SCHEMA.evict_retained(1000)", 1000],

@@ -14,47 +14,47 @@ as $$
 declare
   v_queues text[];
   v_pass :SCHEMA.gate_pass;
-  v_next_ms bigint;
+  v_hint :SCHEMA.claim;
+  v_now bigint;
 begin
   v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
   lock table :SCHEMA.lease in row exclusive mode;
-  v_queues := array(
-    select q.queue from unnest(v_queues) q(queue)
-    where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
+  if exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused) then
+    v_queues := array(
+      select q.queue from unnest(v_queues) q(queue)
+      where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
+  end if;
 
+  v_now := :SCHEMA.now_ms();
+  v_hint.refused := '{}';
   if capacity > 0 and v_queues <> '{}' then
-    v_next_ms := :SCHEMA.bring_due(v_queues, capacity);
-    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum);
-    if v_pass.chosen <> '{}' then
+    v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
+    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_now);
+    if v_pass.charging is not null or v_pass.own_leases is not null then
+      -- The locks on classes and ceilings may have been waited for.
+      v_now := :SCHEMA.now_ms();
+    end if;
+    if v_pass.keys is not null then
       return query
         select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text),
-          lease_ms);
+          v_now, lease_ms);
     end if;
-    if v_pass.chosen <> '{}' or v_pass.crowded then
-      perform :SCHEMA.after_claim(v_pass, worker);
+    if v_pass.keys is not null or v_pass.crowded then
+      perform :SCHEMA.after_claim(v_pass, worker, v_now);
     end if;
     if v_pass.refusals <> '{}' then
-      insert into :SCHEMA.tally (queue, at_ms, refused)
-      select r.queue, :SCHEMA.now_ms(), jsonb_object_agg(r.reason, r.n)
-      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue,
-        u.reason) r
-      group by r.queue;
+      v_hint.refused := :SCHEMA.count_refusals(v_pass.refusals, v_now);
     end if;
+    v_hint.next_due_ms := least(v_hint.next_due_ms, v_pass.ready_ms);
   end if;
-  return query
-    select null, null, null, null, null::integer, null::integer, null::integer, null::integer, null::bytea,
-      null::integer, null::jsonb, null, null::bigint, null::bigint, null::jsonb, null::bytea, null::integer,
-      null::text[], null::bigint, null::bigint, null::bigint, null::bigint,
-      coalesce((
-        select jsonb_object_agg(r.reason, r.n)
-        from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
-      least(v_next_ms, v_pass.ready_ms), :SCHEMA.now_ms();
+  v_hint.store_now_ms := v_now;
+  return next v_hint;
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  'or a rate class that held jobs back has a token again (null: nothing waits for a time), '
-  'by the clock that store_now_ms tells.';
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time), by the clock that '
+  'store_now_ms tells.';
 revoke all on function :SCHEMA.admit_hinted from public;

@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text)
+create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text, at_ms bigint)
 returns void
 language plpgsql
 volatile
@@ -7,18 +7,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_now bigint := :SCHEMA.now_ms();
-  v_lane record;
+  v_reach :SCHEMA.lane_reach;
 begin
-  for v_lane in
-    select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
-    from unnest(pass.chosen) c
-    join unnest(pass.lanes) l on l.no = c.lane_no
-    where l.moved_at_ms < v_now - 1000 or (l.moved_at_ms < v_now - 50 and abs(c.key - l.tip_key) >= 1000)
-    order by c.lane_no, c.scheduled_at_ms desc, c.key desc
-  loop
-    perform :SCHEMA.advance_lane(v_lane.lane_no, v_lane.scheduled_at_ms, v_lane.key, v_now);
-  end loop;
+  if pass.reached is not null then
+    foreach v_reach in array pass.reached loop
+      perform :SCHEMA.advance_lane(v_reach.no, v_reach.last_ms, v_reach.last_key, after_claim.at_ms);
+    end loop;
+  end if;
   if pass.shares is not null then
     -- Whoever can't have the row now leaves the ledger a little behind rather than wait for another claim.
     insert into :SCHEMA.queue_share (queue, position)
@@ -37,9 +32,9 @@ begin
         for update skip locked));
   end if;
   if pass.quantum is not null or pass.crowded or pass.partial then
-    perform :SCHEMA.rotate_lanes(pass, v_now);
+    perform :SCHEMA.rotate_lanes(pass, after_claim.at_ms);
   end if;
-  if pass.chosen <> '{}' then
+  if pass.keys is not null then
     delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
   end if;
 end;

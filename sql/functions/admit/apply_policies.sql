@@ -13,19 +13,14 @@ begin
   v_verdict.admitted := candidates;
   v_verdict.refusals := '{}';
   v_verdict.closed := '{}';
+  v_verdict.demands := :SCHEMA.sum_demands(candidates);
   if exists (select from :SCHEMA.quarantine) then
     v_verdict := :SCHEMA.judge_quarantine(v_verdict);
   end if;
-  if exists (select from unnest(candidates) c where c.deadline_ms is not null) then
-    v_verdict := :SCHEMA.judge_deadline(v_verdict);
-  end if;
+  v_verdict := :SCHEMA.judge_deadline(v_verdict);
   -- The order of the locks: rate classes by name, then ceilings by name.
-  if exists (select from unnest(candidates) c where c.rate_classes is not null) then
-    v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
-  end if;
-  if exists (select from :SCHEMA.concurrency_limit) then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
-  end if;
+  v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
+  v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
   if v_verdict.charging is not null then
     perform :SCHEMA.charge_classes(v_verdict);
   end if;

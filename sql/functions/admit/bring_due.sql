@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.bring_due(queues text[], most integer)
+create or replace function :SCHEMA.bring_due(queues text[], most integer, at_ms bigint)
 returns bigint
 language plpgsql
 volatile
@@ -12,7 +12,6 @@ as $$
 #variable_conflict use_column
 declare
   v_next_ms bigint;
-  v_now bigint := :SCHEMA.now_ms();
 begin
   select min(d.scheduled_at_ms) into v_next_ms
   from unnest(bring_due.queues) q(queue)
@@ -22,7 +21,7 @@ begin
     where j.queue = q.queue and j.stage = 0
     order by j.scheduled_at_ms, j.key
     limit 1) d;
-  if v_next_ms > v_now or v_next_ms is null then
+  if v_next_ms > bring_due.at_ms or v_next_ms is null then
     return v_next_ms;
   end if;
   perform :SCHEMA.promote_jobs(array(
@@ -31,7 +30,7 @@ begin
     cross join lateral (
       select j.key
       from :SCHEMA.job j
-      where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms <= v_now
+      where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms <= bring_due.at_ms
       order by j.scheduled_at_ms, j.key
       limit bring_due.most
       for update skip locked) d));
@@ -40,7 +39,7 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms > v_now
+    where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms > bring_due.at_ms
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   return v_next_ms;

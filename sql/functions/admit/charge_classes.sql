@@ -14,9 +14,9 @@ begin
           r.window_ms,
     refilled_at_ms = greatest(r.refilled_at_ms, v_now)
   from (
-    select n.name, sum(c.weight) as spent
-    from unnest(verdict.admitted) c
-    cross join unnest(c.rate_classes) n(name)
+    select n.name, sum(d.weight) as spent
+    from unnest(verdict.demands) d
+    cross join unnest(d.rate_classes) n(name)
     group by n.name) s
   where r.name = s.name and r.name = any (verdict.charging);
 end;

@@ -8,10 +8,11 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
+declare
+  v_queue text;
 begin
-  perform :SCHEMA.check_text('worker', worker, 255);
-  perform :SCHEMA.check_range('capacity', capacity, 0, 10000);
-  perform :SCHEMA.check_duration('lease_ms', lease_ms);
+  perform :SCHEMA.check_text('worker', worker, 255), :SCHEMA.check_range('capacity', capacity, 0, 10000),
+    :SCHEMA.check_duration('lease_ms', lease_ms);
   if quantum is not null then
     perform :SCHEMA.check_range('quantum', quantum, 1, 10000);
   end if;
@@ -21,9 +22,15 @@ begin
   if queues is null or cardinality(queues) > 1000 then
     perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
   end if;
-  queues := array(select distinct coalesce(nullif(q, ''), 'default') from unnest(queues) q order by 1);
-  perform :SCHEMA.check_text('queues', q, 255) from unnest(queues) q where octet_length(q) > 255;
-  return queues;
+  foreach v_queue in array queues loop
+    if octet_length(v_queue) > 255 then
+      perform :SCHEMA.check_text('queues', v_queue, 255);
+    end if;
+  end loop;
+  if cardinality(queues) = 1 then
+    return array[coalesce(nullif(queues[array_lower(queues, 1)], ''), 'default')];
+  end if;
+  return array(select distinct coalesce(nullif(q, ''), 'default') from unnest(queues) q order by 1);
 end;
 $$;
 comment on function :SCHEMA.check_admission is

@@ -1,4 +1,5 @@
-create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer)
+create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer,
+  at_ms bigint)
 returns :SCHEMA.gate_pass
 language plpgsql
 volatile
@@ -9,7 +10,8 @@ declare
   v_pass :SCHEMA.gate_pass;
   v_lanes :SCHEMA.lane_start[];
   v_usable :SCHEMA.lane_choice;
-  v_drawn :SCHEMA.candidate[];
+  v_head :SCHEMA.line_head;
+  v_drawn :SCHEMA.drawn;
   v_picked :SCHEMA.candidate[];
   v_verdict :SCHEMA.verdict;
   v_taken bigint[] := '{}';
@@ -18,9 +20,11 @@ declare
   v_limited boolean;
   v_policed boolean;
 begin
-  select exists (select from :SCHEMA.rate_class) or exists (select
-    from :SCHEMA.concurrency_limit) into v_limited;
-  v_policed := v_limited or exists (select from :SCHEMA.quarantine);
+  select p.limited, p.limited or p.quarantined into v_limited, v_policed
+  from (
+    select exists (select from :SCHEMA.rate_class)
+      or exists (select from :SCHEMA.concurrency_limit) as limited,
+        exists (select from :SCHEMA.quarantine) as quarantined) p;
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
   v_pass.refusals := '{}';
@@ -32,10 +36,19 @@ begin
   v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
   if v_limited and v_lanes is not null then
-    v_usable := :SCHEMA.usable_lanes(v_lanes, :SCHEMA.now_ms());
+    v_usable := :SCHEMA.usable_lanes(v_lanes, at_ms);
     v_lanes := v_usable.lanes;
     v_pass.refusals := coalesce(v_usable.refusals, '{}');
     v_pass.ready_ms := v_usable.ready_ms;
+  end if;
+  if cardinality(v_lanes) = 1 and cardinality(queues) = 1 and quantum is null and not v_policed then
+    v_head := :SCHEMA.draw_head(v_lanes[1], capacity, at_ms);
+    if v_head.dated is not true then
+      v_pass.places := v_head.places;
+      v_pass.keys := v_head.keys;
+      v_pass.reached := v_head.reached;
+      return v_pass;
+    end if;
   end if;
   if cardinality(queues) > 1 then
     v_pass.shares := :SCHEMA.share_starts(queues);
@@ -48,17 +61,17 @@ begin
     v_alone := cardinality(v_lanes) = 1 and quantum is null;
     if v_alone then
       v_lanes[1].most := v_left;
-      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
-      v_picked := v_drawn;
+      v_drawn := :SCHEMA.draw(v_lanes, v_taken);
+      v_picked := v_drawn.jobs;
     else
       v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_drawn := :SCHEMA.draw(v_lanes, v_taken);
       v_picked := case
-        when v_pass.shares is null and quantum is null then :SCHEMA.pick_by_turn(v_drawn, v_left)
-        else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
+        when v_pass.shares is null and quantum is null then :SCHEMA.pick_by_turn(v_drawn.jobs, v_left)
+        else :SCHEMA.pick(v_lanes, v_drawn.jobs, v_left, quantum, v_pass.shares)
       end;
     end if;
-    if v_policed or exists (select from unnest(v_picked) c where c.deadline_ms is not null) then
+    if v_policed or v_drawn.dated then
       v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
       v_pass.refusals := v_pass.refusals || v_verdict.refusals;
       v_pass.charging := v_pass.charging || v_verdict.charging;
@@ -73,21 +86,23 @@ begin
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
     exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
-      and cardinality(v_drawn) = cardinality(v_picked)
-      and not exists (select from unnest(v_lanes) l where l.most = 0);
+      and cardinality(v_drawn.jobs) = cardinality(v_picked)
+      and (v_alone or not exists (select from unnest(v_lanes) l where l.most = 0));
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn) d where d.key <> all (v_taken));
+    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn.jobs) d where d.key <> all (v_taken));
     v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l
       where l.most > 0 and l.no <> all (v_pass.cut)
-        and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
+        and (select count(*) from unnest(v_drawn.jobs) d where d.lane_no = l.no) < l.most);
     v_lanes := array(
       select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
   end loop;
+  select array_agg(c.tid), array_agg(c.key) into v_pass.places, v_pass.keys from unnest(v_pass.chosen) c;
+  v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   return v_pass;
 end;
 $$;

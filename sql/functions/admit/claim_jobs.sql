@@ -1,5 +1,5 @@
 create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text,
-  lease_ms bigint)
+  at_ms bigint, lease_ms bigint)
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
@@ -14,53 +14,29 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
-  v_now bigint := :SCHEMA.now_ms();
-  v_keys bigint[];
   v_leases bigint[];
-  v_lease_no bigint;
 begin
-  v_keys := array(select c.key from unnest(pass.chosen) c
-    where c.queue <> all (coalesce(pass.own_leases, '{}')));
-  if v_keys <> '{}' then
-    insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-    values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms, v_keys)
-    returning lease_no into v_lease_no;
-  end if;
   if pass.own_leases is null then
-    v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
+    v_leases := array_fill(:SCHEMA.open_lease(pass.keys, worker, lease_id, at_ms, at_ms + lease_ms),
+      array[cardinality(pass.keys)]);
   else
-    -- One lease for each partition under a ceiling, by which its running jobs are counted (running_in).
-    with own as (
-      insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms,
-        array_agg(c.key)
-      from unnest(pass.chosen) c
-      where c.queue = any (pass.own_leases)
-      group by c.queue, c.partition_key
-      returning lease_no, queue, partition_key
-    )
-    select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
-    into v_leases
-    from unnest(pass.chosen) with ordinality c
-    left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
+    v_leases := :SCHEMA.open_leases(pass.chosen, pass.own_leases, worker, lease_id, at_ms, at_ms + lease_ms);
   end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the
   -- index. The plan is held to a loop over them, so the rows come back in the order chosen.
   return query
     update :SCHEMA.job j
     set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no,
-      claimed_at_ms = v_now, charged = case
-        when j.rate_classes <@ pass.charging then j.rate_classes
-        when j.rate_classes && pass.charging then
-          array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
+      claimed_at_ms = claim_jobs.at_ms, charged = case
+        when j.rate_classes is null or j.rate_classes <@ pass.charging then null
+        else array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
       end
-    from rows from (unnest(v_places), unnest(v_leases)) c(tid, lease_no)
+    from rows from (unnest(pass.places), unnest(v_leases)) c(tid, lease_no)
     where j.ctid = c.tid and j.state = 'available'
-    returning coalesce(j.id, 'j' || lpad(to_hex(j.key), 16, '0')), j.kind, j.queue, j.partition_key,
+    returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
       j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers,
         claim_jobs.lease_id, j.fence,
-      v_now + lease_ms,
+      claim_jobs.at_ms + claim_jobs.lease_ms,
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
       j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,

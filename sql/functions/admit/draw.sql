@@ -1,8 +1,7 @@
 create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], taken bigint[])
-returns setof :SCHEMA.candidate
+returns :SCHEMA.drawn
 language plpgsql
 volatile
-rows 100
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -13,11 +12,17 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+  v_drawn :SCHEMA.drawn;
 begin
-  return query
-    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes,
-      d.weight, d.deadline_ms, l.served_at_ms, row_number() over (
-        partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
+  select coalesce(array_agg(d.candidate), '{}'), coalesce(bool_or(d.dated), false)
+  into v_drawn.jobs, v_drawn.dated
+  from (
+    select d.deadline_ms is not null as dated, cast(row(d.tid, d.key, l.no, l.queue, l.partition_key,
+      l.priority, d.scheduled_at_ms, d.rate_classes, d.weight, d.deadline_ms, l.served_at_ms,
+        row_number() over (
+        partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)) as
+          :SCHEMA.candidate) as candidate
     from unnest(draw.lanes) l
     cross join lateral (
       select j.ctid as tid, j.key, j.scheduled_at_ms, j.rate_classes, j.weight, j.deadline_ms
@@ -28,7 +33,8 @@ begin
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
       limit l.most
-      for update skip locked) d;
+      for update skip locked) d) d;
+  return v_drawn;
 end;
 $$;
 comment on function :SCHEMA.draw is

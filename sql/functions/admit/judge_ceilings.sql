@@ -8,38 +8,44 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
+  v_keys bigint[];
   v_room bigint;
   v_over bigint[];
 begin
   for v_limit in
     select m.* from :SCHEMA.concurrency_limit m
-    where m.queue in (select c.queue from unnest(verdict.admitted) c)
+    where m.queue in (select d.queue from unnest(verdict.demands) d)
     order by m.name
     for update
   loop
     verdict.own_leases := verdict.own_leases || v_limit.queue;
     v_over := '{}';
     for v_partition in
-      select p.partition_key, p.keys,
-        greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room,
-        v_limit.max_concurrent - p.chosen as most
+      select p.partition_key, t.room, v_limit.max_concurrent - p.chosen as most
       from (
-        select c.partition_key, array_agg(c.key order by c.ordinality) as keys, (
+        select d.partition_key, sum(d.jobs) as jobs, (
             select count(*) from unnest(chosen) e
-            where e.queue = v_limit.queue and e.partition_key = c.partition_key) as chosen
-        from unnest(verdict.admitted) with ordinality c
-        where c.queue = v_limit.queue
-        group by c.partition_key) p
+            where e.queue = v_limit.queue and e.partition_key = d.partition_key) as chosen
+        from unnest(verdict.demands) d
+        where d.queue = v_limit.queue
+        group by d.partition_key) p
       left join :SCHEMA.running_by_partition(v_limit.queue, array(
-        select distinct c.partition_key from unnest(verdict.admitted) c where c.queue = v_limit.queue)) r
+        select distinct d.partition_key from unnest(verdict.demands) d where d.queue = v_limit.queue)) r
         on r.partition_key = p.partition_key
+      cross join lateral (
+        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room) t
+      where p.jobs > t.room
     loop
+      v_keys := array(
+        select c.key from unnest(verdict.admitted) with ordinality c
+        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key
+        order by c.ordinality);
       v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
+          (least(cardinality(v_keys), v_partition.most) - v_room)::integer);
       end if;
-      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
+      v_over := v_over || v_keys[(v_room + 1)::integer :];
     end loop;
     continue when v_over = '{}';
     case v_limit.on_saturated

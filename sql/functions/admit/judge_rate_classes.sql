@@ -6,27 +6,26 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_names text[];
   v_now bigint;
   v_over bigint[];
 begin
   -- Only the classes of these jobs: queues with other classes never wait for each other.
-  v_names := array(
+  verdict.charging := array(
     select r.name from :SCHEMA.rate_class r
-    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
+    where r.name in (select n from unnest(verdict.demands) d cross join unnest(d.rate_classes) n)
     order by r.name
     for update);
-  if v_names = '{}' then
+  if verdict.charging = '{}' then
+    verdict.charging := null;
     return verdict;
   end if;
-  verdict.charging := v_names;
   v_now := :SCHEMA.now_ms();
   if not exists (
-    select from unnest(verdict.admitted) c
-    cross join unnest(c.rate_classes) n
-    join :SCHEMA.rate_class r on r.name = n and r.name = any (v_names)
+    select from unnest(verdict.demands) d
+    cross join unnest(d.rate_classes) n
+    join :SCHEMA.rate_class r on r.name = n and r.name = any (verdict.charging)
     group by r.name
-    having sum(c.weight) > :SCHEMA.class_tokens(r, v_now)) then
+    having sum(d.weight) > :SCHEMA.class_tokens(r, v_now)) then
     return verdict;
   end if;
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same
@@ -41,7 +40,7 @@ begin
       join (
         select q.name, q.burst, :SCHEMA.class_tokens(q, v_now) as tokens
         from :SCHEMA.rate_class q
-        where q.name = any (v_names)
+        where q.name = any (verdict.charging)
         offset 0) r on r.name = n) s
     where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
   if v_over = '{}' then

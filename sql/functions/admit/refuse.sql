@@ -20,6 +20,7 @@ begin
     from generate_subscripts(verdict.admitted, 1) i
     where verdict.admitted[i].key <> all (keys)
     order by i);
+  verdict.demands := :SCHEMA.sum_demands(verdict.admitted);
   return verdict;
 end;
 $$;

@@ -40,19 +40,22 @@ begin
   v_candidate.deadline_ms := v_job.deadline_ms;
   v_candidate.rank := 1;
   v_verdict := :SCHEMA.apply_policies(array[v_candidate], '{}');
-  v_pass.chosen := v_verdict.admitted;
-  v_pass.charging := v_verdict.charging;
-  v_pass.own_leases := v_verdict.own_leases;
-  if v_pass.chosen = '{}' then
+  if v_verdict.admitted = '{}' then
     return;
   end if;
+  v_pass.chosen := v_verdict.admitted;
+  v_pass.places := array[v_candidate.tid];
+  v_pass.keys := array[v_candidate.key];
+  v_pass.charging := v_verdict.charging;
+  v_pass.own_leases := v_verdict.own_leases;
   delete from :SCHEMA.run_lease r where r.job_id = backend_claim_named.job_id returning * into v_reserved;
   if v_reserved.expires_at_ms > :SCHEMA.now_ms() then
     v_lease_id := v_reserved.lease_id;
     worker := v_reserved.worker;
     lease_ms := v_reserved.expires_at_ms - :SCHEMA.now_ms();
   end if;
-  return query select * from :SCHEMA.claim_jobs(v_pass, worker, v_lease_id, greatest(lease_ms, 1));
+  return query select * from :SCHEMA.claim_jobs(v_pass, worker, v_lease_id, :SCHEMA.now_ms(),
+    greatest(lease_ms, 1));
 end;
 $$;
 comment on function :SCHEMA.backend_claim_named is

@@ -11,7 +11,7 @@ as $$
 declare
   v_job :SCHEMA.job;
   v_pass :SCHEMA.gate_pass;
-  v_candidate :SCHEMA.candidate;
+  v_place tid;
   v_claims :SCHEMA.claim[];
 begin
   if input.attempt > 1 then
@@ -20,10 +20,11 @@ begin
   if input.status = 'canceled' then
     perform :SCHEMA.cancel_jobs(array[backend_import_job.key]);
   elsif input.status <> 'queued' then
-    select j.ctid, j.key, j.queue into v_candidate.tid, v_candidate.key, v_candidate.queue
-    from :SCHEMA.job j where j.key = backend_import_job.key;
-    v_pass.chosen := array[v_candidate];
-    v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text, 30000) c);
+    select j.ctid into v_place from :SCHEMA.job j where j.key = backend_import_job.key;
+    v_pass.places := array[v_place];
+    v_pass.keys := array[backend_import_job.key];
+    v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text,
+      :SCHEMA.now_ms(), 30000) c);
     perform :SCHEMA.backend_open_runs(v_claims, 'backend', true);
     if input.status <> 'running' then
       select j.* into v_job from :SCHEMA.job j where j.key = backend_import_job.key;

@@ -14,12 +14,13 @@ as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
-  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_most bigint;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
+  v_most := least(skip, 9000000000000000000) + max_rows;
   if backend_list_jobs.status is null then
     v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
   elsif backend_list_jobs.status in ('queued', 'running') then

@@ -13,7 +13,7 @@ as $$
 declare
   c_most integer := 50000;
   v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
-    else array[counts.queue] end;
+    else array[:SCHEMA.queue_name(counts.queue)] end;
 begin
   if cardinality(v_queues) > 1000 then
     return query
@@ -40,7 +40,7 @@ begin
       select o.state, count(*) as jobs, sum(count(*)) over () as counted
       from (
         select j.state from :SCHEMA.job j
-        where j.stage = 1 and (counts.queue is null or j.queue = counts.queue)
+        where j.stage = 1 and (counts.queue is null or j.queue = v_queues[1])
         limit c_most + 1) o
       group by o.state
     )
@@ -56,5 +56,5 @@ $$;
 comment on function :SCHEMA.counts is
   'Jobs per state, of one queue or of all: each exact up to 50,000, beyond that it says approximate. Jobs in '
   'line and running jobs are counted together up to 50,000. With more than 1,000 queues, the newest 50,000 '
-  'jobs only.';
+  'jobs only. Errors: HR007.';
 revoke all on function :SCHEMA.counts from public;

@@ -48,7 +48,7 @@ begin
     from :SCHEMA.job_archive a
     where a.evicted_at_ms >= v_from and a.evicted_at_ms < v_to
       and (a.evicted_at_ms, a.key) < (v_to - 1, v_key)
-      and (list_archive.queue is null or a.queue = list_archive.queue)
+      and (list_archive.queue is null or a.queue = coalesce(nullif(list_archive.queue, ''), 'default'))
     order by a.evicted_at_ms desc, a.key desc
     limit max_rows;
 end;

@@ -10,15 +10,15 @@ begin
   return query
     select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no
       || ' does not exist or does not name it'
-    from :SCHEMA.job j
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
     where j.state = 'running'
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
     select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
       || j.partition_key
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000) j
-    where not exists (
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'available' and not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
         and l.class_key = j.class_key and l.priority = j.priority)
@@ -61,15 +61,16 @@ begin
     select 'a job that does not run holds nothing', :SCHEMA.job_id(j.key, j.id),
       'claimed_at_ms or charged is set'
     from (
-      (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000)
+      (select n.* from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) n
+       where n.state = 'available')
       union all (select * from :SCHEMA.job o where o.stage = 0 limit 10000)
       union all (select * from :SCHEMA.job o where o.stage = 2 limit 10000)) j
     where j.claimed_at_ms is not null or j.charged is not null
     limit 100;
   return query
     select 'a running job was claimed', :SCHEMA.job_id(j.key, j.id), 'fence ' || j.fence
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'running' limit 10000) j
-    where j.fence < 1 or j.claimed_at_ms is null
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'running' and (j.fence < 1 or j.claimed_at_ms is null)
     limit 100;
   return query
     select 'a slot of a ceiling belongs to a running job', l.lease_no::text, 'queue ' || l.queue

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:69ebaee8ae67747547a3b5df640e75987dea9d45
+--! Hash: sha1:90973592ffcc819c751a064900e22d6f6062f824
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -102,7 +102,7 @@ comment on column :SCHEMA.job.stage is '-1 pending, 0 waiting for a time, 1 in l
 comment on column :SCHEMA.job.shelf is 'The state as a number, 0 for both available and running: for indexes, like stage.';
 comment on column :SCHEMA.job.fence is 'Rises by one with each claim and never falls; a holder must show it.';
 comment on column :SCHEMA.job.lease_no is 'The lease that holds the job while it runs.';
-comment on column :SCHEMA.job.charged is 'Rate classes debited for the current attempt, each with the weight.';
+comment on column :SCHEMA.job.charged is 'Rate classes debited for the current attempt, each with the weight; null while it runs: all of rate_classes.';
 comment on column :SCHEMA.job.id is 'The id that the caller chose; null: derived from key.';
 comment on column :SCHEMA.job.fingerprint is 'Only where the caller supplied one; null: derived from kind and payload.';
 comment on column :SCHEMA.job.class_key is 'rate_classes as one text (class_key()): part of the line in which the job stands.';
@@ -431,6 +431,7 @@ create table :SCHEMA.queue (
   history text not null default 'failures' check (history in ('failures', 'all', 'none')),
   failed_retention_ms bigint not null default 604800000 check (failed_retention_ms >= 1)
 );
+create index queue_history on :SCHEMA.queue (history) where history <> 'failures';
 comment on table :SCHEMA.queue is 'What an operator set for a queue; a queue without a row has the defaults.';
 
 create table :SCHEMA.quarantine (
@@ -748,22 +749,47 @@ create table :SCHEMA.test_clock (
 );
 comment on table :SCHEMA.test_clock is 'Empty, except in tests: its row moves the clock of now_ms().';
 
+create type :SCHEMA.drawn as (jobs :SCHEMA.candidate[], dated boolean);
+comment on type :SCHEMA.drawn is 'The jobs drawn in one round, and whether one of them has a deadline.';
+
 create type :SCHEMA.refusal as (queue text, reason text, n bigint);
 comment on type :SCHEMA.refusal is 'How many candidates of a queue the gate held back for a reason.';
 
 create type :SCHEMA.lane_choice as (lanes :SCHEMA.lane_start[], refusals :SCHEMA.refusal[], ready_ms bigint);
 comment on type :SCHEMA.lane_choice is 'The lines that can be served now, and what stands in the way of the others.';
 
+create type :SCHEMA.demand as (
+  queue text,
+  partition_key text,
+  rate_classes text[],
+  jobs bigint,
+  weight bigint,
+  deadline_ms bigint
+);
+comment on type :SCHEMA.demand is 'Drawn jobs of one partition and the same rate classes: how many, their weight, the first deadline.';
+
 create type :SCHEMA.verdict as (
   admitted :SCHEMA.candidate[],
   refusals :SCHEMA.refusal[],
   closed bigint[],
   charging text[],
-  own_leases text[]
+  own_leases text[],
+  demands :SCHEMA.demand[]
 );
 comment on type :SCHEMA.verdict is
-  'What the policies say of drawn jobs: who passes, which lines are closed, which classes are charged, which queues need a '
-  'lease for each job.';
+  'What the policies say of drawn jobs: who passes, which lines are closed, which classes are charged, which queues need '
+  'a lease for each partition, and what those that pass ask for.';
+
+create type :SCHEMA.lane_reach as (no bigint, last_ms bigint, last_key bigint);
+comment on type :SCHEMA.lane_reach is 'How far jobs of a line have been chosen.';
+
+create type :SCHEMA.line_head as (
+  places tid[],
+  keys bigint[],
+  dated boolean,
+  reached :SCHEMA.lane_reach[]
+);
+comment on type :SCHEMA.line_head is 'Jobs drawn from a single line, and whether one of them has a deadline.';
 
 create type :SCHEMA.gate_pass as (
   lanes :SCHEMA.lane_start[],
@@ -778,7 +804,10 @@ create type :SCHEMA.gate_pass as (
   charging text[],
   own_leases text[],
   shares :SCHEMA.queue_share[],
-  ready_ms bigint
+  ready_ms bigint,
+  places tid[],
+  keys bigint[],
+  reached :SCHEMA.lane_reach[]
 );
 comment on type :SCHEMA.gate_pass is
   'One call of the gate: the jobs chosen, and of its lines which were asked, which ran dry, and which had more than they gave.';
@@ -2773,49 +2802,49 @@ as $$
 declare
   v_queues text[];
   v_pass :SCHEMA.gate_pass;
-  v_next_ms bigint;
+  v_hint :SCHEMA.claim;
+  v_now bigint;
 begin
   v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
   lock table :SCHEMA.lease in row exclusive mode;
-  v_queues := array(
-    select q.queue from unnest(v_queues) q(queue)
-    where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
+  if exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused) then
+    v_queues := array(
+      select q.queue from unnest(v_queues) q(queue)
+      where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
+  end if;
 
+  v_now := :SCHEMA.now_ms();
+  v_hint.refused := '{}';
   if capacity > 0 and v_queues <> '{}' then
-    v_next_ms := :SCHEMA.bring_due(v_queues, capacity);
-    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum);
-    if v_pass.chosen <> '{}' then
+    v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
+    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_now);
+    if v_pass.charging is not null or v_pass.own_leases is not null then
+      -- The locks on classes and ceilings may have been waited for.
+      v_now := :SCHEMA.now_ms();
+    end if;
+    if v_pass.keys is not null then
       return query
         select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text),
-          lease_ms);
+          v_now, lease_ms);
     end if;
-    if v_pass.chosen <> '{}' or v_pass.crowded then
-      perform :SCHEMA.after_claim(v_pass, worker);
+    if v_pass.keys is not null or v_pass.crowded then
+      perform :SCHEMA.after_claim(v_pass, worker, v_now);
     end if;
     if v_pass.refusals <> '{}' then
-      insert into :SCHEMA.tally (queue, at_ms, refused)
-      select r.queue, :SCHEMA.now_ms(), jsonb_object_agg(r.reason, r.n)
-      from (select u.queue, u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.queue,
-        u.reason) r
-      group by r.queue;
+      v_hint.refused := :SCHEMA.count_refusals(v_pass.refusals, v_now);
     end if;
+    v_hint.next_due_ms := least(v_hint.next_due_ms, v_pass.ready_ms);
   end if;
-  return query
-    select null, null, null, null, null::integer, null::integer, null::integer, null::integer, null::bytea,
-      null::integer, null::jsonb, null, null::bigint, null::bigint, null::jsonb, null::bytea, null::integer,
-      null::text[], null::bigint, null::bigint, null::bigint, null::bigint,
-      coalesce((
-        select jsonb_object_agg(r.reason, r.n)
-        from (select u.reason, sum(u.n) as n from unnest(v_pass.refusals) u group by u.reason) r), '{}'),
-      least(v_next_ms, v_pass.ready_ms), :SCHEMA.now_ms();
+  v_hint.store_now_ms := v_now;
+  return next v_hint;
 end;
 $$;
 comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
-  'or a rate class that held jobs back has a token again (null: nothing waits for a time), '
-  'by the clock that store_now_ms tells.';
+  'or a rate class that held jobs back has a token again (null: nothing waits for a time), by the clock that '
+  'store_now_ms tells.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -2895,7 +2924,7 @@ comment on function :SCHEMA.advance_lane is
 revoke all on function :SCHEMA.advance_lane from public;
 --! EndIncluded admit/advance_lane.sql
 --! Included admit/bring_due.sql
-create or replace function :SCHEMA.bring_due(queues text[], most integer)
+create or replace function :SCHEMA.bring_due(queues text[], most integer, at_ms bigint)
 returns bigint
 language plpgsql
 volatile
@@ -2909,7 +2938,6 @@ as $$
 #variable_conflict use_column
 declare
   v_next_ms bigint;
-  v_now bigint := :SCHEMA.now_ms();
 begin
   select min(d.scheduled_at_ms) into v_next_ms
   from unnest(bring_due.queues) q(queue)
@@ -2919,7 +2947,7 @@ begin
     where j.queue = q.queue and j.stage = 0
     order by j.scheduled_at_ms, j.key
     limit 1) d;
-  if v_next_ms > v_now or v_next_ms is null then
+  if v_next_ms > bring_due.at_ms or v_next_ms is null then
     return v_next_ms;
   end if;
   perform :SCHEMA.promote_jobs(array(
@@ -2928,7 +2956,7 @@ begin
     cross join lateral (
       select j.key
       from :SCHEMA.job j
-      where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms <= v_now
+      where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms <= bring_due.at_ms
       order by j.scheduled_at_ms, j.key
       limit bring_due.most
       for update skip locked) d));
@@ -2937,7 +2965,7 @@ begin
   cross join lateral (
     select j.scheduled_at_ms
     from :SCHEMA.job j
-    where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms > v_now
+    where j.queue = q.queue and j.stage = 0 and j.scheduled_at_ms > bring_due.at_ms
     order by j.scheduled_at_ms, j.key
     limit 1) d;
   return v_next_ms;
@@ -2959,10 +2987,11 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
+declare
+  v_queue text;
 begin
-  perform :SCHEMA.check_text('worker', worker, 255);
-  perform :SCHEMA.check_range('capacity', capacity, 0, 10000);
-  perform :SCHEMA.check_duration('lease_ms', lease_ms);
+  perform :SCHEMA.check_text('worker', worker, 255), :SCHEMA.check_range('capacity', capacity, 0, 10000),
+    :SCHEMA.check_duration('lease_ms', lease_ms);
   if quantum is not null then
     perform :SCHEMA.check_range('quantum', quantum, 1, 10000);
   end if;
@@ -2972,9 +3001,15 @@ begin
   if queues is null or cardinality(queues) > 1000 then
     perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
   end if;
-  queues := array(select distinct coalesce(nullif(q, ''), 'default') from unnest(queues) q order by 1);
-  perform :SCHEMA.check_text('queues', q, 255) from unnest(queues) q where octet_length(q) > 255;
-  return queues;
+  foreach v_queue in array queues loop
+    if octet_length(v_queue) > 255 then
+      perform :SCHEMA.check_text('queues', v_queue, 255);
+    end if;
+  end loop;
+  if cardinality(queues) = 1 then
+    return array[coalesce(nullif(queues[array_lower(queues, 1)], ''), 'default')];
+  end if;
+  return array(select distinct coalesce(nullif(q, ''), 'default') from unnest(queues) q order by 1);
 end;
 $$;
 comment on function :SCHEMA.check_admission is
@@ -2984,7 +3019,7 @@ revoke all on function :SCHEMA.check_admission from public;
 --! EndIncluded admit/check_admission.sql
 --! Included admit/claim_jobs.sql
 create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text,
-  lease_ms bigint)
+  at_ms bigint, lease_ms bigint)
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
@@ -2999,53 +3034,29 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_places tid[] := array(select c.tid from unnest(pass.chosen) c);
-  v_now bigint := :SCHEMA.now_ms();
-  v_keys bigint[];
   v_leases bigint[];
-  v_lease_no bigint;
 begin
-  v_keys := array(select c.key from unnest(pass.chosen) c
-    where c.queue <> all (coalesce(pass.own_leases, '{}')));
-  if v_keys <> '{}' then
-    insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-    values (claim_jobs.lease_id, claim_jobs.worker, v_now, v_now + lease_ms, v_keys)
-    returning lease_no into v_lease_no;
-  end if;
   if pass.own_leases is null then
-    v_leases := array_fill(v_lease_no, array[cardinality(pass.chosen)]);
+    v_leases := array_fill(:SCHEMA.open_lease(pass.keys, worker, lease_id, at_ms, at_ms + lease_ms),
+      array[cardinality(pass.keys)]);
   else
-    -- One lease for each partition under a ceiling, by which its running jobs are counted (running_in).
-    with own as (
-      insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-      select claim_jobs.lease_id, claim_jobs.worker, c.queue, c.partition_key, v_now, v_now + lease_ms,
-        array_agg(c.key)
-      from unnest(pass.chosen) c
-      where c.queue = any (pass.own_leases)
-      group by c.queue, c.partition_key
-      returning lease_no, queue, partition_key
-    )
-    select array_agg(coalesce(o.lease_no, v_lease_no) order by c.ordinality)
-    into v_leases
-    from unnest(pass.chosen) with ordinality c
-    left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
+    v_leases := :SCHEMA.open_leases(pass.chosen, pass.own_leases, worker, lease_id, at_ms, at_ms + lease_ms);
   end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the
   -- index. The plan is held to a loop over them, so the rows come back in the order chosen.
   return query
     update :SCHEMA.job j
     set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no,
-      claimed_at_ms = v_now, charged = case
-        when j.rate_classes <@ pass.charging then j.rate_classes
-        when j.rate_classes && pass.charging then
-          array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
+      claimed_at_ms = claim_jobs.at_ms, charged = case
+        when j.rate_classes is null or j.rate_classes <@ pass.charging then null
+        else array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
       end
-    from rows from (unnest(v_places), unnest(v_leases)) c(tid, lease_no)
+    from rows from (unnest(pass.places), unnest(v_leases)) c(tid, lease_no)
     where j.ctid = c.tid and j.state = 'available'
-    returning coalesce(j.id, 'j' || lpad(to_hex(j.key), 16, '0')), j.kind, j.queue, j.partition_key,
+    returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
       j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers,
         claim_jobs.lease_id, j.fence,
-      v_now + lease_ms,
+      claim_jobs.at_ms + claim_jobs.lease_ms,
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
       j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
@@ -3059,10 +3070,9 @@ revoke all on function :SCHEMA.claim_jobs from public;
 --! EndIncluded admit/claim_jobs.sql
 --! Included admit/draw.sql
 create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], taken bigint[])
-returns setof :SCHEMA.candidate
+returns :SCHEMA.drawn
 language plpgsql
 volatile
-rows 100
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -3073,11 +3083,17 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+  v_drawn :SCHEMA.drawn;
 begin
-  return query
-    select d.tid, d.key, l.no, l.queue, l.partition_key, l.priority, d.scheduled_at_ms, d.rate_classes,
-      d.weight, d.deadline_ms, l.served_at_ms, row_number() over (
-        partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)::integer
+  select coalesce(array_agg(d.candidate), '{}'), coalesce(bool_or(d.dated), false)
+  into v_drawn.jobs, v_drawn.dated
+  from (
+    select d.deadline_ms is not null as dated, cast(row(d.tid, d.key, l.no, l.queue, l.partition_key,
+      l.priority, d.scheduled_at_ms, d.rate_classes, d.weight, d.deadline_ms, l.served_at_ms,
+        row_number() over (
+        partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)) as
+          :SCHEMA.candidate) as candidate
     from unnest(draw.lanes) l
     cross join lateral (
       select j.ctid as tid, j.key, j.scheduled_at_ms, j.rate_classes, j.weight, j.deadline_ms
@@ -3088,7 +3104,8 @@ begin
         and j.state = 'available' and j.key <> all (draw.taken)
       order by j.scheduled_at_ms, j.key
       limit l.most
-      for update skip locked) d;
+      for update skip locked) d) d;
+  return v_drawn;
 end;
 $$;
 comment on function :SCHEMA.draw is
@@ -3153,8 +3170,190 @@ comment on function :SCHEMA.lanes_of is
   'to start.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
+--! Included admit/open_lease.sql
+create or replace function :SCHEMA.open_lease(
+  keys bigint[], worker text, lease_id text, at_ms bigint, expires_at_ms bigint
+)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_variable
+declare
+  v_lease_no bigint;
+begin
+  insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
+  values (lease_id, worker, at_ms, expires_at_ms, keys)
+  returning lease_no into v_lease_no;
+  return v_lease_no;
+end;
+$$;
+comment on function :SCHEMA.open_lease is
+  'Writes one lease for all these jobs, which are about to be claimed; returns its number.';
+revoke all on function :SCHEMA.open_lease from public;
+--! EndIncluded admit/open_lease.sql
+--! Included admit/sum_demands.sql
+create or replace function :SCHEMA.sum_demands(candidates :SCHEMA.candidate[])
+returns :SCHEMA.demand[]
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select cast(
+      row(c.queue, c.partition_key, c.rate_classes, count(*), sum(c.weight),
+        min(c.deadline_ms)) as :SCHEMA.demand)
+    from unnest(candidates) c
+    group by c.queue, c.partition_key, c.rate_classes);
+end;
+$$;
+comment on function :SCHEMA.sum_demands is
+  'What drawn jobs ask of the policies, summed by partition and rate classes: where the sums fit, no job '
+  'need be looked at by itself.';
+revoke all on function :SCHEMA.sum_demands from public;
+--! EndIncluded admit/sum_demands.sql
+--! Included admit/open_leases.sql
+create or replace function :SCHEMA.open_leases(
+  chosen :SCHEMA.candidate[], own_leases text[], worker text, lease_id text, at_ms bigint,
+    expires_at_ms bigint
+)
+returns bigint[]
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_nestloop = off
+as $$
+#variable_conflict use_variable
+declare
+  v_keys bigint[];
+  v_shared bigint;
+  v_leases bigint[];
+begin
+  select array_agg(c.key) into v_keys from unnest(chosen) c where c.queue <> all (own_leases);
+  if v_keys is not null then
+    v_shared := :SCHEMA.open_lease(v_keys, worker, lease_id, at_ms, expires_at_ms);
+  end if;
+  with own as (
+    insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+    select lease_id, worker, c.queue, c.partition_key, at_ms, expires_at_ms, array_agg(c.key)
+    from unnest(chosen) c
+    where c.queue = any (own_leases)
+    group by c.queue, c.partition_key
+    returning lease.lease_no, lease.queue, lease.partition_key
+  )
+  select array_agg(coalesce(o.lease_no, v_shared) order by c.ordinality)
+  into v_leases
+  from unnest(chosen) with ordinality c
+  left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
+  return v_leases;
+end;
+$$;
+comment on function :SCHEMA.open_leases is
+  'Writes the leases of jobs about to be claimed and returns their numbers, one for each job: a lease for '
+  'each partition of a queue under a ceiling (own_leases), by which its running jobs are counted '
+  '(running_in), and one for all the others.';
+revoke all on function :SCHEMA.open_leases from public;
+--! EndIncluded admit/open_leases.sql
+--! Included admit/draw_head.sql
+create or replace function :SCHEMA.draw_head(line :SCHEMA.lane_start, most integer, at_ms bigint)
+returns :SCHEMA.line_head
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_head :SCHEMA.line_head;
+  v_last_ms bigint;
+  v_last_key bigint;
+begin
+  select array_agg(d.tid), array_agg(d.key), max(d.scheduled_at_ms), bool_or(d.deadline_ms is not null)
+  into v_head.places, v_head.keys, v_last_ms, v_head.dated
+  from (
+    select j.ctid as tid, j.key, j.scheduled_at_ms, j.deadline_ms
+    from :SCHEMA.job j
+    where j.queue = line.queue and j.partition_key = line.partition_key
+      and j.sticky_worker = line.sticky_worker
+      and j.class_key = line.class_key and j.priority = line.priority and j.stage = 1
+      and (j.scheduled_at_ms, j.key) >= (line.start_ms, line.start_key) and j.state = 'available'
+    order by j.scheduled_at_ms, j.key
+    limit most
+    for update skip locked) d;
+  v_last_key := v_head.keys[cardinality(v_head.keys)];
+  if :SCHEMA.lane_is_due(line, v_last_key, at_ms) then
+    v_head.reached := array[cast(row(line.no, v_last_ms, v_last_key) as :SCHEMA.lane_reach)];
+  end if;
+  return v_head;
+end;
+$$;
+comment on function :SCHEMA.draw_head is
+  'What draw does for a single line to which no policy applies: locks up to most available jobs at its head. '
+  'The places and keys are null where there is none; reached says how far the remembered position is worth '
+  'moving.';
+revoke all on function :SCHEMA.draw_head from public;
+--! EndIncluded admit/draw_head.sql
+--! Included admit/lane_is_due.sql
+create or replace function :SCHEMA.lane_is_due(lane :SCHEMA.lane_start, last_key bigint, at_ms bigint)
+returns boolean
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return lane.moved_at_ms < at_ms - 1000
+    or (lane.moved_at_ms < at_ms - 50 and abs(last_key - lane.tip_key) >= 1000);
+end;
+$$;
+comment on function :SCHEMA.lane_is_due is
+  'Whether the remembered position of a line is worth moving, its jobs having been claimed up to last_key: '
+  'once a second, or sooner after a thousand jobs.';
+revoke all on function :SCHEMA.lane_is_due from public;
+--! EndIncluded admit/lane_is_due.sql
+--! Included admit/lanes_reached.sql
+create or replace function :SCHEMA.lanes_reached(pass :SCHEMA.gate_pass, at_ms bigint)
+returns :SCHEMA.lane_reach[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lane :SCHEMA.lane_start;
+begin
+  -- Most calls come too soon after the last move of their lines, and need not look at what they chose.
+  foreach v_lane in array coalesce(pass.lanes, '{}') loop
+    if v_lane.moved_at_ms < at_ms - 50 then
+      return array(
+        select cast(row(r.lane_no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
+        from (
+          select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
+          from unnest(pass.chosen) c
+          order by c.lane_no, c.scheduled_at_ms desc, c.key desc) r
+        join unnest(pass.lanes) l on l.no = r.lane_no
+        where :SCHEMA.lane_is_due(l, r.key, at_ms)
+        order by r.lane_no);
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.lanes_reached is
+  'The lines whose remembered position is worth moving, with the last job chosen from each.';
+revoke all on function :SCHEMA.lanes_reached from public;
+--! EndIncluded admit/lanes_reached.sql
 --! Included admit/after_claim.sql
-create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text)
+create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text, at_ms bigint)
 returns void
 language plpgsql
 volatile
@@ -3163,18 +3362,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  v_now bigint := :SCHEMA.now_ms();
-  v_lane record;
+  v_reach :SCHEMA.lane_reach;
 begin
-  for v_lane in
-    select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
-    from unnest(pass.chosen) c
-    join unnest(pass.lanes) l on l.no = c.lane_no
-    where l.moved_at_ms < v_now - 1000 or (l.moved_at_ms < v_now - 50 and abs(c.key - l.tip_key) >= 1000)
-    order by c.lane_no, c.scheduled_at_ms desc, c.key desc
-  loop
-    perform :SCHEMA.advance_lane(v_lane.lane_no, v_lane.scheduled_at_ms, v_lane.key, v_now);
-  end loop;
+  if pass.reached is not null then
+    foreach v_reach in array pass.reached loop
+      perform :SCHEMA.advance_lane(v_reach.no, v_reach.last_ms, v_reach.last_key, after_claim.at_ms);
+    end loop;
+  end if;
   if pass.shares is not null then
     -- Whoever can't have the row now leaves the ledger a little behind rather than wait for another claim.
     insert into :SCHEMA.queue_share (queue, position)
@@ -3193,9 +3387,9 @@ begin
         for update skip locked));
   end if;
   if pass.quantum is not null or pass.crowded or pass.partial then
-    perform :SCHEMA.rotate_lanes(pass, v_now);
+    perform :SCHEMA.rotate_lanes(pass, after_claim.at_ms);
   end if;
-  if pass.chosen <> '{}' then
+  if pass.keys is not null then
     delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
   end if;
 end;
@@ -3299,19 +3493,14 @@ begin
   v_verdict.admitted := candidates;
   v_verdict.refusals := '{}';
   v_verdict.closed := '{}';
+  v_verdict.demands := :SCHEMA.sum_demands(candidates);
   if exists (select from :SCHEMA.quarantine) then
     v_verdict := :SCHEMA.judge_quarantine(v_verdict);
   end if;
-  if exists (select from unnest(candidates) c where c.deadline_ms is not null) then
-    v_verdict := :SCHEMA.judge_deadline(v_verdict);
-  end if;
+  v_verdict := :SCHEMA.judge_deadline(v_verdict);
   -- The order of the locks: rate classes by name, then ceilings by name.
-  if exists (select from unnest(candidates) c where c.rate_classes is not null) then
-    v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
-  end if;
-  if exists (select from :SCHEMA.concurrency_limit) then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
-  end if;
+  v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
+  v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
   if v_verdict.charging is not null then
     perform :SCHEMA.charge_classes(v_verdict);
   end if;
@@ -3341,9 +3530,9 @@ begin
           r.window_ms,
     refilled_at_ms = greatest(r.refilled_at_ms, v_now)
   from (
-    select n.name, sum(c.weight) as spent
-    from unnest(verdict.admitted) c
-    cross join unnest(c.rate_classes) n(name)
+    select n.name, sum(d.weight) as spent
+    from unnest(verdict.demands) d
+    cross join unnest(d.rate_classes) n(name)
     group by n.name) s
   where r.name = s.name and r.name = any (verdict.charging);
 end;
@@ -3353,7 +3542,8 @@ comment on function :SCHEMA.charge_classes is
 revoke all on function :SCHEMA.charge_classes from public;
 --! EndIncluded admit/charge_classes.sql
 --! Included admit/choose.sql
-create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer)
+create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer,
+  at_ms bigint)
 returns :SCHEMA.gate_pass
 language plpgsql
 volatile
@@ -3364,7 +3554,8 @@ declare
   v_pass :SCHEMA.gate_pass;
   v_lanes :SCHEMA.lane_start[];
   v_usable :SCHEMA.lane_choice;
-  v_drawn :SCHEMA.candidate[];
+  v_head :SCHEMA.line_head;
+  v_drawn :SCHEMA.drawn;
   v_picked :SCHEMA.candidate[];
   v_verdict :SCHEMA.verdict;
   v_taken bigint[] := '{}';
@@ -3373,9 +3564,11 @@ declare
   v_limited boolean;
   v_policed boolean;
 begin
-  select exists (select from :SCHEMA.rate_class) or exists (select
-    from :SCHEMA.concurrency_limit) into v_limited;
-  v_policed := v_limited or exists (select from :SCHEMA.quarantine);
+  select p.limited, p.limited or p.quarantined into v_limited, v_policed
+  from (
+    select exists (select from :SCHEMA.rate_class)
+      or exists (select from :SCHEMA.concurrency_limit) as limited,
+        exists (select from :SCHEMA.quarantine) as quarantined) p;
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
   v_pass.refusals := '{}';
@@ -3387,10 +3580,19 @@ begin
   v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
   if v_limited and v_lanes is not null then
-    v_usable := :SCHEMA.usable_lanes(v_lanes, :SCHEMA.now_ms());
+    v_usable := :SCHEMA.usable_lanes(v_lanes, at_ms);
     v_lanes := v_usable.lanes;
     v_pass.refusals := coalesce(v_usable.refusals, '{}');
     v_pass.ready_ms := v_usable.ready_ms;
+  end if;
+  if cardinality(v_lanes) = 1 and cardinality(queues) = 1 and quantum is null and not v_policed then
+    v_head := :SCHEMA.draw_head(v_lanes[1], capacity, at_ms);
+    if v_head.dated is not true then
+      v_pass.places := v_head.places;
+      v_pass.keys := v_head.keys;
+      v_pass.reached := v_head.reached;
+      return v_pass;
+    end if;
   end if;
   if cardinality(queues) > 1 then
     v_pass.shares := :SCHEMA.share_starts(queues);
@@ -3403,17 +3605,17 @@ begin
     v_alone := cardinality(v_lanes) = 1 and quantum is null;
     if v_alone then
       v_lanes[1].most := v_left;
-      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
-      v_picked := v_drawn;
+      v_drawn := :SCHEMA.draw(v_lanes, v_taken);
+      v_picked := v_drawn.jobs;
     else
       v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-      v_drawn := array(select d from :SCHEMA.draw(v_lanes, v_taken) d);
+      v_drawn := :SCHEMA.draw(v_lanes, v_taken);
       v_picked := case
-        when v_pass.shares is null and quantum is null then :SCHEMA.pick_by_turn(v_drawn, v_left)
-        else :SCHEMA.pick(v_lanes, v_drawn, v_left, quantum, v_pass.shares)
+        when v_pass.shares is null and quantum is null then :SCHEMA.pick_by_turn(v_drawn.jobs, v_left)
+        else :SCHEMA.pick(v_lanes, v_drawn.jobs, v_left, quantum, v_pass.shares)
       end;
     end if;
-    if v_policed or exists (select from unnest(v_picked) c where c.deadline_ms is not null) then
+    if v_policed or v_drawn.dated then
       v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
       v_pass.refusals := v_pass.refusals || v_verdict.refusals;
       v_pass.charging := v_pass.charging || v_verdict.charging;
@@ -3428,21 +3630,23 @@ begin
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
     end if;
     exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
-      and cardinality(v_drawn) = cardinality(v_picked)
-      and not exists (select from unnest(v_lanes) l where l.most = 0);
+      and cardinality(v_drawn.jobs) = cardinality(v_picked)
+      and (v_alone or not exists (select from unnest(v_lanes) l where l.most = 0));
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
     v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn) d where d.key <> all (v_taken));
+    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn.jobs) d where d.key <> all (v_taken));
     v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
       select l.no from unnest(v_lanes) l
       where l.most > 0 and l.no <> all (v_pass.cut)
-        and (select count(*) from unnest(v_drawn) d where d.lane_no = l.no) < l.most);
+        and (select count(*) from unnest(v_drawn.jobs) d where d.lane_no = l.no) < l.most);
     v_lanes := array(
       select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
   end loop;
+  select array_agg(c.tid), array_agg(c.key) into v_pass.places, v_pass.keys from unnest(v_pass.chosen) c;
+  v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   return v_pass;
 end;
 $$;
@@ -3452,6 +3656,31 @@ comment on function :SCHEMA.choose is
   'line can''t use goes to the others.';
 revoke all on function :SCHEMA.choose from public;
 --! EndIncluded admit/choose.sql
+--! Included admit/count_refusals.sql
+create or replace function :SCHEMA.count_refusals(refusals :SCHEMA.refusal[], at_ms bigint)
+returns jsonb
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  insert into :SCHEMA.tally (queue, at_ms, refused)
+  select r.queue, count_refusals.at_ms, jsonb_object_agg(r.reason, r.n)
+  from (
+    select u.queue, u.reason, sum(u.n) as n from unnest(count_refusals.refusals) u group by u.queue, u.reason
+  ) r
+  group by r.queue;
+  return (
+    select jsonb_object_agg(r.reason, r.n)
+    from (select u.reason, sum(u.n) as n from unnest(count_refusals.refusals) u group by u.reason) r);
+end;
+$$;
+comment on function :SCHEMA.count_refusals is
+  'Adds what the gate held back to the counters of its queues, and returns how many for which reason.';
+revoke all on function :SCHEMA.count_refusals from public;
+--! EndIncluded admit/count_refusals.sql
 --! Included admit/class_ready_ms.sql
 create or replace function :SCHEMA.class_ready_ms(class :SCHEMA.rate_class, tokens numeric, at_ms bigint)
 returns bigint
@@ -3638,38 +3867,44 @@ as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
   v_partition record;
+  v_keys bigint[];
   v_room bigint;
   v_over bigint[];
 begin
   for v_limit in
     select m.* from :SCHEMA.concurrency_limit m
-    where m.queue in (select c.queue from unnest(verdict.admitted) c)
+    where m.queue in (select d.queue from unnest(verdict.demands) d)
     order by m.name
     for update
   loop
     verdict.own_leases := verdict.own_leases || v_limit.queue;
     v_over := '{}';
     for v_partition in
-      select p.partition_key, p.keys,
-        greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room,
-        v_limit.max_concurrent - p.chosen as most
+      select p.partition_key, t.room, v_limit.max_concurrent - p.chosen as most
       from (
-        select c.partition_key, array_agg(c.key order by c.ordinality) as keys, (
+        select d.partition_key, sum(d.jobs) as jobs, (
             select count(*) from unnest(chosen) e
-            where e.queue = v_limit.queue and e.partition_key = c.partition_key) as chosen
-        from unnest(verdict.admitted) with ordinality c
-        where c.queue = v_limit.queue
-        group by c.partition_key) p
+            where e.queue = v_limit.queue and e.partition_key = d.partition_key) as chosen
+        from unnest(verdict.demands) d
+        where d.queue = v_limit.queue
+        group by d.partition_key) p
       left join :SCHEMA.running_by_partition(v_limit.queue, array(
-        select distinct c.partition_key from unnest(verdict.admitted) c where c.queue = v_limit.queue)) r
+        select distinct d.partition_key from unnest(verdict.demands) d where d.queue = v_limit.queue)) r
         on r.partition_key = p.partition_key
+      cross join lateral (
+        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room) t
+      where p.jobs > t.room
     loop
+      v_keys := array(
+        select c.key from unnest(verdict.admitted) with ordinality c
+        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key
+        order by c.ordinality);
       v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
+          (least(cardinality(v_keys), v_partition.most) - v_room)::integer);
       end if;
-      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
+      v_over := v_over || v_keys[(v_room + 1)::integer :];
     end loop;
     continue when v_over = '{}';
     case v_limit.on_saturated
@@ -3698,9 +3933,14 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_late bigint[] := array(select c.key from unnest(verdict.admitted) c
-    where c.deadline_ms <= :SCHEMA.now_ms());
+  v_late bigint[];
+  v_now bigint;
 begin
+  if not exists (select from unnest(verdict.demands) d where d.deadline_ms is not null) then
+    return verdict;
+  end if;
+  v_now := :SCHEMA.now_ms();
+  v_late := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= v_now);
   if v_late = '{}' then
     return verdict;
   end if;
@@ -3753,27 +3993,26 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_names text[];
   v_now bigint;
   v_over bigint[];
 begin
   -- Only the classes of these jobs: queues with other classes never wait for each other.
-  v_names := array(
+  verdict.charging := array(
     select r.name from :SCHEMA.rate_class r
-    where r.name in (select n from unnest(verdict.admitted) c cross join unnest(c.rate_classes) n)
+    where r.name in (select n from unnest(verdict.demands) d cross join unnest(d.rate_classes) n)
     order by r.name
     for update);
-  if v_names = '{}' then
+  if verdict.charging = '{}' then
+    verdict.charging := null;
     return verdict;
   end if;
-  verdict.charging := v_names;
   v_now := :SCHEMA.now_ms();
   if not exists (
-    select from unnest(verdict.admitted) c
-    cross join unnest(c.rate_classes) n
-    join :SCHEMA.rate_class r on r.name = n and r.name = any (v_names)
+    select from unnest(verdict.demands) d
+    cross join unnest(d.rate_classes) n
+    join :SCHEMA.rate_class r on r.name = n and r.name = any (verdict.charging)
     group by r.name
-    having sum(c.weight) > :SCHEMA.class_tokens(r, v_now)) then
+    having sum(d.weight) > :SCHEMA.class_tokens(r, v_now)) then
     return verdict;
   end if;
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same
@@ -3788,7 +4027,7 @@ begin
       join (
         select q.name, q.burst, :SCHEMA.class_tokens(q, v_now) as tokens
         from :SCHEMA.rate_class q
-        where q.name = any (v_names)
+        where q.name = any (verdict.charging)
         offset 0) r on r.name = n) s
     where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
   if v_over = '{}' then
@@ -3891,6 +4130,7 @@ begin
     from generate_subscripts(verdict.admitted, 1) i
     where verdict.admitted[i].key <> all (keys)
     order by i);
+  verdict.demands := :SCHEMA.sum_demands(verdict.admitted);
   return verdict;
 end;
 $$;
@@ -4741,7 +4981,7 @@ begin
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
           h.lease_no, h.own_lease,
-        j.weight, j.charged) as :SCHEMA.settled_job) as settled
+        j.weight, coalesce(j.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
     exit when cardinality(v_settled) = cardinality(acks);
@@ -4842,7 +5082,7 @@ begin
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
         h.lease_no, h.own_lease,
-      j.weight, h.charged) as :SCHEMA.settled_job) as settled
+      j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
   return v_moved;
@@ -8585,7 +8825,7 @@ begin
     from :SCHEMA.job_archive a
     where a.evicted_at_ms >= v_from and a.evicted_at_ms < v_to
       and (a.evicted_at_ms, a.key) < (v_to - 1, v_key)
-      and (list_archive.queue is null or a.queue = list_archive.queue)
+      and (list_archive.queue is null or a.queue = coalesce(nullif(list_archive.queue, ''), 'default'))
     order by a.evicted_at_ms desc, a.key desc
     limit max_rows;
 end;
@@ -9608,7 +9848,7 @@ as $$
 declare
   c_most integer := 50000;
   v_queues text[] := case when counts.queue is null then :SCHEMA.cold_queues(1001)
-    else array[counts.queue] end;
+    else array[:SCHEMA.queue_name(counts.queue)] end;
 begin
   if cardinality(v_queues) > 1000 then
     return query
@@ -9635,7 +9875,7 @@ begin
       select o.state, count(*) as jobs, sum(count(*)) over () as counted
       from (
         select j.state from :SCHEMA.job j
-        where j.stage = 1 and (counts.queue is null or j.queue = counts.queue)
+        where j.stage = 1 and (counts.queue is null or j.queue = v_queues[1])
         limit c_most + 1) o
       group by o.state
     )
@@ -9651,7 +9891,7 @@ $$;
 comment on function :SCHEMA.counts is
   'Jobs per state, of one queue or of all: each exact up to 50,000, beyond that it says approximate. Jobs in '
   'line and running jobs are counted together up to 50,000. With more than 1,000 queues, the newest 50,000 '
-  'jobs only.';
+  'jobs only. Errors: HR007.';
 revoke all on function :SCHEMA.counts from public;
 --! EndIncluded inspect/counts.sql
 --! Included inspect/get_job_bare.sql
@@ -10548,15 +10788,15 @@ begin
   return query
     select 'a running job has a lease', :SCHEMA.job_id(j.key, j.id), 'lease_no ' || j.lease_no
       || ' does not exist or does not name it'
-    from :SCHEMA.job j
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
     where j.state = 'running'
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
     select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
       || j.partition_key
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000) j
-    where not exists (
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'available' and not exists (
       select from :SCHEMA.lane l
       where l.queue = j.queue and l.partition_key = j.partition_key and l.sticky_worker = j.sticky_worker
         and l.class_key = j.class_key and l.priority = j.priority)
@@ -10599,15 +10839,16 @@ begin
     select 'a job that does not run holds nothing', :SCHEMA.job_id(j.key, j.id),
       'claimed_at_ms or charged is set'
     from (
-      (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'available' limit 10000)
+      (select n.* from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) n
+       where n.state = 'available')
       union all (select * from :SCHEMA.job o where o.stage = 0 limit 10000)
       union all (select * from :SCHEMA.job o where o.stage = 2 limit 10000)) j
     where j.claimed_at_ms is not null or j.charged is not null
     limit 100;
   return query
     select 'a running job was claimed', :SCHEMA.job_id(j.key, j.id), 'fence ' || j.fence
-    from (select * from :SCHEMA.job o where o.stage = 1 and o.state = 'running' limit 10000) j
-    where j.fence < 1 or j.claimed_at_ms is null
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    where j.state = 'running' and (j.fence < 1 or j.claimed_at_ms is null)
     limit 100;
   return query
     select 'a slot of a ceiling belongs to a running job', l.lease_no::text, 'queue ' || l.queue
@@ -10964,19 +11205,22 @@ begin
   v_candidate.deadline_ms := v_job.deadline_ms;
   v_candidate.rank := 1;
   v_verdict := :SCHEMA.apply_policies(array[v_candidate], '{}');
-  v_pass.chosen := v_verdict.admitted;
-  v_pass.charging := v_verdict.charging;
-  v_pass.own_leases := v_verdict.own_leases;
-  if v_pass.chosen = '{}' then
+  if v_verdict.admitted = '{}' then
     return;
   end if;
+  v_pass.chosen := v_verdict.admitted;
+  v_pass.places := array[v_candidate.tid];
+  v_pass.keys := array[v_candidate.key];
+  v_pass.charging := v_verdict.charging;
+  v_pass.own_leases := v_verdict.own_leases;
   delete from :SCHEMA.run_lease r where r.job_id = backend_claim_named.job_id returning * into v_reserved;
   if v_reserved.expires_at_ms > :SCHEMA.now_ms() then
     v_lease_id := v_reserved.lease_id;
     worker := v_reserved.worker;
     lease_ms := v_reserved.expires_at_ms - :SCHEMA.now_ms();
   end if;
-  return query select * from :SCHEMA.claim_jobs(v_pass, worker, v_lease_id, greatest(lease_ms, 1));
+  return query select * from :SCHEMA.claim_jobs(v_pass, worker, v_lease_id, :SCHEMA.now_ms(),
+    greatest(lease_ms, 1));
 end;
 $$;
 comment on function :SCHEMA.backend_claim_named is
@@ -11529,7 +11773,7 @@ as $$
 declare
   v_job :SCHEMA.job;
   v_pass :SCHEMA.gate_pass;
-  v_candidate :SCHEMA.candidate;
+  v_place tid;
   v_claims :SCHEMA.claim[];
 begin
   if input.attempt > 1 then
@@ -11538,10 +11782,11 @@ begin
   if input.status = 'canceled' then
     perform :SCHEMA.cancel_jobs(array[backend_import_job.key]);
   elsif input.status <> 'queued' then
-    select j.ctid, j.key, j.queue into v_candidate.tid, v_candidate.key, v_candidate.queue
-    from :SCHEMA.job j where j.key = backend_import_job.key;
-    v_pass.chosen := array[v_candidate];
-    v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text, 30000) c);
+    select j.ctid into v_place from :SCHEMA.job j where j.key = backend_import_job.key;
+    v_pass.places := array[v_place];
+    v_pass.keys := array[backend_import_job.key];
+    v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text,
+      :SCHEMA.now_ms(), 30000) c);
     perform :SCHEMA.backend_open_runs(v_claims, 'backend', true);
     if input.status <> 'running' then
       select j.* into v_job from :SCHEMA.job j where j.key = backend_import_job.key;
@@ -11612,12 +11857,13 @@ as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
-  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_most bigint;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
+  v_most := least(skip, 9000000000000000000) + max_rows;
   if backend_list_jobs.status is null then
     v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
   elsif backend_list_jobs.status in ('queued', 'running') then

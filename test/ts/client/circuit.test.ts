@@ -169,6 +169,28 @@ circuit("a client opens it in an outage, tells, and closes it when the database 
   await database.close();
 });
 
+circuit("a wait for a result outlasts an outage", async () => {
+  const database = await testDatabase();
+  const proxy = await startProxy(database.url);
+  const store = await PgStore.connect(proxy.url, { schema: database.schema, callTimeoutMs: 5000 });
+  const own = new PgStore(database.pool, { schema: database.schema });
+  const waiting = new Client(store).enqueueAndWait("slow", {}, { id: "slow", timeout: "1m" });
+  while (!(await own.getJob("slow"))) await sleep(5);
+  await proxy.refuse(true);
+  await sleep(50);
+  const [claim] = await own.admit({ worker: "w", queues: ["default"] });
+  await own.ackSuccessWithResult(claim!, { bytes: Buffer.from("7") });
+  await proxy.refuse(false);
+  assert.equal(await waiting, { id: "slow", state: "completed", result: 7 });
+  const soon = new Client(store).enqueueAndWait("slow", {}, { id: "soon", timeout: "3s" });
+  while (!(await own.getJob("soon"))) await sleep(5);
+  await proxy.refuse(true);
+  assert.is((await thrownBy(() => soon)).code, "unavailable");
+  await store.close();
+  await proxy.close();
+  await database.close();
+});
+
 circuit("without one, every call finds out for itself", async () => {
   const database = await testDatabase();
   const proxy = await startProxy(database.url);

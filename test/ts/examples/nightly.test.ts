@@ -40,8 +40,8 @@ nights("over the one in which it does not come: not that night", async () => {
   assert.equal(await reports("2028-03-24T12:00:00Z", 72), ["2028-03-25 02:30", "2028-03-27 02:30"]);
 });
 
-nights("as a program: a winter without anybody is one late report", async () => {
-  const example = runExample("nightly", database.url);
+nights("as a program, on a PostgreSQL of its own: a winter without anybody is one late report", async () => {
+  const example = runExample("nightly", undefined);
   try {
     assert.is(await example.ended(), 0, example.output);
     assert.match(

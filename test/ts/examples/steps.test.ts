@@ -8,7 +8,7 @@ const database = await testDatabase({ installed: false });
 
 for (const deaths of ["charged,shipped", "while charging,charged"]) {
   steps(`killed when ${deaths}: each step exactly once, in order`, async () => {
-    const example = runExample("steps", database.url, {}, [deaths]);
+    const example = runExample("steps", database.url, [deaths]);
     try {
       assert.is(await example.ended(), 0, example.output);
       const [first, second] = deaths.split(",");

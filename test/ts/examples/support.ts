@@ -1,5 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { root } from "../../../scripts/lib/source.js";
 import { eventually } from "../support/eventually.js";
 
@@ -13,18 +15,21 @@ export interface Example {
   ended(): Promise<number | null>;
 }
 
-/** Runs examples/<name>/main.ts against a database, as `npm run example:<name>` does. */
-export function runExample(
-  name: string,
-  url: string,
-  environment: NodeJS.ProcessEnv = {},
-  args: readonly string[] = [],
-): Example {
-  const child = spawn(process.execPath, ["--import", "tsx", `examples/${name}/main.ts`, ...args], {
+const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+  scripts: Readonly<Record<string, string>>;
+};
+
+/** Runs an example as `npm run example:<name>` does; without a url it starts a PostgreSQL of its own. */
+export function runExample(name: string, url: string | undefined, args: readonly string[] = []): Example {
+  const [command = "", ...rest] = (scripts[`example:${name}`] ?? "").split(" ");
+  if (command !== "node") throw new Error(`there is no script example:${name} that runs node`);
+  const child = spawn(process.execPath, [...rest, ...args], {
     cwd: root,
-    env: { ...process.env, DATABASE_URL: url, ...environment },
+    env: { ...process.env, DATABASE_URL: url },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // Later than its exit: all that it has said has come.
+  const closed = once(child, "close");
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (data: Buffer) => (output += data.toString()));
@@ -41,7 +46,7 @@ export function runExample(
       return pattern.exec(output)?.[1] ?? "";
     },
     async ended() {
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      await closed;
       return child.exitCode;
     },
   };

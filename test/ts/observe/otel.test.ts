@@ -280,6 +280,7 @@ otel("each attempt has a span, and a failed one says why; other ends are no erro
         [SpanStatusCode.UNSET, "skip"],
       ],
     );
+    assert.ok(exporter.getFinishedSpans().every(({ links }) => links.length === 0));
     const [unreadable] = process(2);
     assert.is(unreadable?.attributes["headrace.job.outcome"], "undecodable");
     assert.match(unreadable?.status.message ?? "", "cut off");

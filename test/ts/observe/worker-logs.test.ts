@@ -1,6 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { Client, jsonLogger, task, Worker } from "../../../src/index.js";
+import { Client, jsonLogger, PgStore, task, Worker } from "../../../src/index.js";
+import { startProxy } from "../support/proxy.js";
 import { inPlace, memoryLogger, until } from "./support.js";
 
 const logs = suite("what a worker tells");
@@ -58,6 +59,9 @@ logs("starts and works where that question hangs or fails", () =>
 logs("every line says which worker, and a line about a job which job", () =>
   inPlace(async ({ store, run, database }) => {
     const { lines, logger } = memoryLogger();
+    const runDuties = store.runDuties.bind(store);
+    store.runDuties = async (holder, options) =>
+      (await runDuties(holder, options)).map((did) => ({ ...did, error: "no room" }));
     const worker = await run(
       {
         speak: (_: unknown, job) => {
@@ -66,13 +70,17 @@ logs("every line says which worker, and a line about a job which job", () =>
         fail: () => {
           throw new Error("broken");
         },
+        behind: async (_: unknown, job) => {
+          await job.once(async () => undefined);
+          throw new Error("too late");
+        },
         stick: () => new Promise(() => undefined),
         lose: async (_: unknown, job) => {
           await database.query("select :SCHEMA.operator_cancel($1)", [job.id]);
           await job.progress(1, 2).catch(() => undefined);
         },
       },
-      { workerId: "w1", logger, stuckGrace: 10, queues: ["q"] },
+      { workerId: "w1", logger, stuckGrace: 10, queues: ["q"], lease: "3s" },
     );
     const client = new Client(store, { defaults: { queue: "q", retention: "1h" } });
     const ids: Record<string, string> = {};
@@ -81,15 +89,17 @@ logs("every line says which worker, and a line about a job which job", () =>
       ["fail", { maxAttempts: 2 }],
       ["stick", { timeout: 20, maxAttempts: 1 }],
       ["lose", {}],
+      ["behind", {}],
       ["nobody", {}],
     ] as const) {
       ids[kind] = (await client.enqueue(kind, {}, options)).id;
     }
-    await store.signalWorker("w1", "quiet");
+    await store.signalWorker("w1", "resume");
     const messages = {
       speak: ["spoken"],
       fail: ["an attempt failed", "a job will not run again"],
       stick: ["a handler does not stop", "a job will not run again"],
+      behind: ["a handler failed behind the completion of its job"],
       lose: ["a lease is lost; what the handler still does does not count"],
       nobody: ["a job of an unknown kind is put off for other workers"],
     };
@@ -110,6 +120,13 @@ logs("every line says which worker, and a line about a job which job", () =>
         ["info", 0, "retryable"],
         ["warn", 1, "archived"],
       ],
+    );
+    await until("a duty", () => lines.some(({ fields }) => fields["duty"]));
+    await until("the command", () => lines.some(({ fields }) => fields["command"] === "resume"));
+    const duty = lines.find(({ fields }) => fields["duty"] === "reclaim_expired")!;
+    assert.equal(
+      [duty.level, duty.fields],
+      ["warn", { worker: "w1", duty: "reclaim_expired", error: "no room" }],
     );
     await worker.stop({ mode: "abort" });
     assert.ok(lines.every(({ fields }) => fields["worker"] === "w1"));
@@ -150,6 +167,37 @@ logs("each start of an attempt has one end, and says how long the job has waited
     assert.ok(good!.waitedMs >= 5000 && good!.waitedMs < 600_000, `${good?.waitedMs}`);
     assert.is(claimed, 3);
     void run;
+  }),
+);
+
+logs("an end whose answer was lost is uncertain, not lost", () =>
+  inPlace(async ({ store, database }) => {
+    const proxy = await startProxy(database.url);
+    const far = await PgStore.connect(proxy.url, { schema: database.schema, callTimeoutMs: 500 });
+    const { lines, logger } = memoryLogger();
+    const ends: string[] = [];
+    const worker = new Worker(far, {
+      tasks: { deaf: () => proxy.swallowReplies(true) },
+      logger,
+      duties: false,
+    });
+    worker.on("job:settled", ({ job }) => void ends.push(`settled ${job.id}`));
+    worker.on("job:lost", ({ job }) => void ends.push(`lost ${job.id}`));
+    worker.on("job:uncertain", ({ job }) => void ends.push(`uncertain ${job.id}`));
+    await worker.start();
+    await new Client(store).enqueue("deaf", {}, { id: "d" });
+    await until("the end was heard", async () => (await store.getJob("d")) === null);
+    await until("no answer", () => !worker.status().available);
+    proxy.swallowReplies(false);
+    await until("an end", () => ends.length);
+    await worker.stop();
+    assert.equal(ends, ["uncertain d"]);
+    assert.equal(
+      lines.filter(({ fields }) => fields["jobId"] === "d").map(({ level }) => level),
+      ["info"],
+    );
+    await far.close();
+    await proxy.close();
   }),
 );
 

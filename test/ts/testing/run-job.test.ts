@@ -39,6 +39,14 @@ const tasks = {
     await job.step("mail", () => void did.push(`mail about ${parcel.parcel}`));
     return { receipt, parcel };
   }),
+  copy: task<{ until: number }>(async ({ until }, job) => {
+    const numbers = (after = 0) => Array.from({ length: until - after }, (_, n) => after + n + 1);
+    await job.forEach(
+      numbers,
+      (n) => n,
+      (n) => void did.push(`copy ${n}`),
+    );
+  }),
   picky: task<{ n: number }, number>({
     schema: {
       "~standard": {
@@ -170,6 +178,16 @@ runs("steps that are done are skipped, and their results given back", async () =
   assert.equal(did.splice(0), ["mail about 8"]);
   assert.is(last.attempt, 0);
   assert.is(last.outcome, "success");
+});
+
+runs("a cursor says where to begin", async () => {
+  await using queue = await open();
+  did.length = 0;
+  const job = { kind: "copy", payload: { until: 4 } } as const;
+  await queue.runJob(job, { cursor: 2 });
+  assert.equal(did.splice(0), ["copy 3", "copy 4"]);
+  await queue.runJob(job);
+  assert.is(did.splice(0).length, 4);
 });
 
 runs("steps that the handler does not have are told", async () => {

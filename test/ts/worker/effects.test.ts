@@ -54,7 +54,7 @@ test("once: effect and completion are one commit, and the rest of the handler lo
         return "not kept";
       },
     },
-    { lease: "200ms" },
+    { lease: "200ms", duties: false },
   );
   one.on("job:lost", () => events.push("lost"));
   one.on("job:settled", ({ state }) => events.push(state));

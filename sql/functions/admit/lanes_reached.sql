@@ -1,0 +1,30 @@
+create or replace function :SCHEMA.lanes_reached(pass :SCHEMA.gate_pass, at_ms bigint)
+returns :SCHEMA.lane_reach[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lane :SCHEMA.lane_start;
+begin
+  -- Most calls come too soon after the last move of their lines, and need not look at what they chose.
+  foreach v_lane in array coalesce(pass.lanes, '{}') loop
+    if v_lane.moved_at_ms < at_ms - 50 then
+      return array(
+        select cast(row(r.lane_no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
+        from (
+          select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
+          from unnest(pass.chosen) c
+          order by c.lane_no, c.scheduled_at_ms desc, c.key desc) r
+        join unnest(pass.lanes) l on l.no = r.lane_no
+        where :SCHEMA.lane_is_due(l, r.key, at_ms)
+        order by r.lane_no);
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+comment on function :SCHEMA.lanes_reached is
+  'The lines whose remembered position is worth moving, with the last job chosen from each.';
+revoke all on function :SCHEMA.lanes_reached from public;
