@@ -1,4 +1,5 @@
 import { milliseconds, optionalMilliseconds } from "../duration.js";
+import { describeError } from "../worker/describe-error.js";
 import { UndecodableError } from "../worker/outcome.js";
 import { jsonCodec, type Codec } from "./codec.js";
 import { validated, type StandardSchema } from "./standard-schema.js";
@@ -118,7 +119,7 @@ export async function decodePayload(
     }
     return task.schema ? await validated(task.kind, task.schema, payload) : payload;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof Error ? error.message : describeError(error);
     throw new UndecodableError(`the payload can't be read: ${reason}`, { cause: error });
   }
 }
