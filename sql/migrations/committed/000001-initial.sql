@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9efb131bcbf2b96fd79684c5d9593866b7425f80
+--! Hash: sha1:a0352fc35251b9d7ed37c74d7918b264b9458dc2
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1933,7 +1933,7 @@ begin
     select j.ord, case
       when j.fault is not null then j.fault
       when j.kind is null or j.kind !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
-        'kind|is not a name of a task: ' || coalesce(left(j.kind, 40), 'null')
+        'kind|is not a name of a task: ' || coalesce(translate(left(j.kind, 40), '|', '/'), 'null')
         || '|1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _'
       when j.id is not null and octet_length(j.id) not between 1 and 255
         then 'id|has a wrong length|1..255 bytes'
@@ -2634,7 +2634,8 @@ begin
       coalesce(r.pending, false), coalesce(r.sticky_worker, ''), r.periodic_schedule_id, r.periodic_tick_ms,
       case
         when r.o - :SCHEMA.job_fields() <> '{}' then
-          (select k from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
+          (select translate(left(k, 100), '|', '/')
+            from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
           || '|is not a field of a job|the fields are listed at enqueue_many'
         when r.payload_base64 is not null and r.payload is not null then
           'payload_base64|stands beside payload|one of the two'
@@ -4736,7 +4737,7 @@ begin
       when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
         'rate_limited',
           'undecodable', 'checkpoint_stale') then
-        'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
+        'outcome|is unknown: ' || coalesce(translate(left(a.outcome, 40), '|', '/'), 'null')
         || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
       when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
       when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1
@@ -7861,31 +7862,38 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_lines integer := (select count(*) from (select from :SCHEMA.lane l
+    where l.class_key <> '' limit 10000) n);
 begin
   return query
-    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
-      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
-        :SCHEMA.class_ready_ms(r, 1, v_now),
-      (select count(*) from (
-        select
-        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
-          from :SCHEMA.lane l
-          where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key)) limit 1000) l
-        cross join lateral (
+    with lines as materialized (
+      select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
+      from (select * from :SCHEMA.lane o where o.class_key <> '' limit 10000) l
+    ), waits as (
+      select n.name, sum(w.jobs) as jobs
+      from lines l
+      cross join lateral (
+        select count(*) as jobs from (
           select from :SCHEMA.job j
           where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
             and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
             and j.state = 'available'
-          limit 1000) j
-        limit 1000) n)
+          limit greatest(10, least(1000, 200000 / greatest(v_lines, 1)))) c) w
+      cross join lateral unnest(:SCHEMA.class_names(l.class_key)) n(name)
+      group by n.name
+    )
+    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
+      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
+        :SCHEMA.class_ready_ms(r, 1, v_now), least(1000, coalesce(w.jobs, 0))::bigint
     from :SCHEMA.rate_class r
+    left join waits w on w.name = r.name
     order by r.name
     limit 10000;
 end;
 $$;
 comment on function :SCHEMA.rate_classes is
   'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in '
-  'their lines (at most 1000 counted).';
+  'their lines (at most 1000 counted, and fewer of each line where there are very many).';
 revoke all on function :SCHEMA.rate_classes from public;
 --! EndIncluded policy/rate_classes.sql
 --! Included policy/split_leases.sql
