@@ -5,8 +5,9 @@ import { readCommitted } from "../migrate/committed.js";
 import { migrate } from "../migrate/migrate.js";
 import { inTransaction } from "../migrate/session.js";
 
-/** Schemas of the kit, and only those, are called so; behind it the migrations and a number. */
+/** Schemas of the kit, and only those, are called so: behind the prefix the migrations and a number. */
 const prefix = "headrace_test_";
+const pattern = `^${prefix}[0-9a-f]{10}_[0-9]+$`;
 const maxSchemas = 1000;
 
 /** Where to make schemas: a pool, an address, or neither for the PG* variables. */
@@ -208,8 +209,8 @@ async function constantTables(client: ClientBase, name: string): Promise<readonl
 async function names(client: ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select nspname as name from pg_namespace
-     where starts_with(nspname, $1) and pg_has_role(nspowner, 'usage') order by nspname`,
-    [prefix],
+     where nspname ~ $1 and pg_has_role(nspowner, 'usage') order by nspname`,
+    [pattern],
   );
   return rows.map(({ name }) => name);
 }

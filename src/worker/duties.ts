@@ -61,12 +61,14 @@ export class Duties {
     this.#triedAt = performance.now();
     if (this.#names.length === 0) this.#names = await names();
     for (const name of this.#names) {
-      if (!this.#active) return;
+      if (!this.#active) break;
       const did = await run(name);
       if (!did) continue;
       this.#held.add(name);
       this.#report(name, did.error);
     }
+    // It resigned while the last one ran.
+    if (!this.#active) await this.#release();
   }
 
   /** Once per outbreak, not once per try. */

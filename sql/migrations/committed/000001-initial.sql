@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:801289ad5ade634076ccb724ec88e19281f47570
+--! Hash: sha1:4d73bdcbe833695d8bbd0012282b61a40d43ae54
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -713,6 +713,13 @@ create type :SCHEMA.move_result as (done bigint, failed bigint[], errors text[],
 comment on type :SCHEMA.move_result is
   'How many jobs were moved, which could not be, and why, and which nobody has tried.';
 comment on table :SCHEMA.sweep_error is 'Rows that a sweep could not move, with the reason; a success removes the row.';
+
+create table :SCHEMA.walk (
+  what text primary key,
+  position bigint not null default 0,
+  rests_until_ms bigint not null default 0
+);
+comment on table :SCHEMA.walk is 'How far the janitor is with what it goes through step by step.';
 
 create table :SCHEMA.worker (
   worker_id text primary key,
@@ -6558,8 +6565,8 @@ comment on function :SCHEMA.evict_retained is
   'can''t be deleted is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
---! Included sweep/janitor.sql
-create or replace function :SCHEMA.janitor(max_rows integer default 1000)
+--! Included sweep/tidy_attempts.sql
+create or replace function :SCHEMA.tidy_attempts(max_rows integer)
 returns bigint
 language plpgsql
 volatile
@@ -6567,7 +6574,59 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
-set lock_timeout = '2s'
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_horizon_ms bigint := v_now - 30 * 86400000::bigint;
+  v_walk :SCHEMA.walk;
+  v_look bigint[];
+  v_old boolean;
+  v_gone bigint;
+begin
+  insert into :SCHEMA.walk (what) values ('attempt') on conflict do nothing;
+  select w.* into v_walk from :SCHEMA.walk w where w.what = 'attempt' for update skip locked;
+  if not found or v_walk.rests_until_ms > v_now then
+    return 0;
+  end if;
+  -- Jobs may be kept for years, and their history with them: it is walked past in steps, not looked through
+  -- at each call.
+  select array_agg(n.no order by n.no), bool_or(n.finished_at_ms < v_horizon_ms) into v_look, v_old
+  from (
+    select a.no, a.finished_at_ms from :SCHEMA.attempt a
+    where a.no > v_walk.position
+    order by a.no
+    limit max_rows * 5) n;
+  delete from :SCHEMA.attempt a
+  where a.no = any (array(
+    select o.no from :SCHEMA.attempt o
+    where o.no = any (v_look) and o.finished_at_ms < v_horizon_ms
+      and not exists (select from :SCHEMA.job j where j.key = o.job_key offset 0)
+    for update skip locked));
+  get diagnostics v_gone = row_count;
+  update :SCHEMA.walk w
+  set position = case when v_old then v_look[cardinality(v_look)] else 0 end,
+    rests_until_ms = case when v_old then 0 else v_now + 3600000 end
+  where w.what = 'attempt';
+  return v_gone;
+end;
+$$;
+comment on function :SCHEMA.tidy_attempts is
+  'Removes history of 30 days whose job is gone, in one walk an hour over all of it, a step a call.';
+revoke all on function :SCHEMA.tidy_attempts from public;
+--! EndIncluded sweep/tidy_attempts.sql
+--! Included sweep/tidy.sql
+create or replace function :SCHEMA.tidy(what text, max_rows integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -6575,83 +6634,103 @@ as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_day bigint := 86400000;
+  v_gone bigint;
+begin
+  case tidy.what
+    when 'throttle' then
+      delete from :SCHEMA.throttle t where t.unique_key = any (array(
+        select o.unique_key from :SCHEMA.throttle o where o.expires_at_ms <= v_now
+        order by o.expires_at_ms limit max_rows for update skip locked));
+    when 'effect' then
+      delete from :SCHEMA.effect e where e.effect_key = any (array(
+        select o.effect_key from :SCHEMA.effect o where o.at_ms < v_now - 30 * v_day
+        order by o.at_ms limit max_rows for update skip locked));
+    when 'queue_minute' then
+      delete from :SCHEMA.queue_minute m where (m.queue, m.minute_ms) in (
+        select o.queue, o.minute_ms from :SCHEMA.queue_minute o where o.minute_ms < v_now - 30 * v_day
+        order by o.minute_ms limit max_rows for update skip locked);
+    when 'attempt' then
+      return :SCHEMA.tidy_attempts(max_rows);
+    when 'open_run' then
+      delete from :SCHEMA.attempt a where a.no = any (array(
+        select o.no from :SCHEMA.attempt o
+        where o.finished_at_ms is null and o.fence is null and o.started_at_ms < v_now - 30 * v_day
+        limit max_rows for update skip locked));
+    when 'run_lease' then
+      delete from :SCHEMA.run_lease r where r.lease_id = any (array(
+        select o.lease_id from :SCHEMA.run_lease o where o.expires_at_ms < v_now - v_day
+        order by o.expires_at_ms limit max_rows for update skip locked));
+    when 'enqueue_window' then
+      delete from :SCHEMA.enqueue_window w where (w.task_name, w.no) in (
+        select o.task_name, o.no from :SCHEMA.enqueue_window o where o.at_ms < v_now - 60000
+        limit max_rows for update skip locked);
+    when 'worker' then
+      delete from :SCHEMA.worker w where w.worker_id = any (array(
+        select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
+        order by o.heartbeat_at_ms limit max_rows for update skip locked));
+    when 'operation' then
+      delete from :SCHEMA.operation p where p.operation_id = any (array(
+        select o.operation_id from :SCHEMA.operation o
+        where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
+        order by o.created_at_ms limit max_rows for update skip locked));
+    when 'job_archive' then
+      delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
+        select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
+        where o.expires_at_ms <= v_now
+        order by o.expires_at_ms limit max_rows for update skip locked);
+    when 'duty' then
+      delete from :SCHEMA.duty d where d.name = any (array(
+        select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
+          skip locked));
+    when 'sweep_error' then
+      delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
+        select o.sweep, o.subject from :SCHEMA.sweep_error o
+        where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
+    when 'schedule_event' then
+      delete from :SCHEMA.schedule_event e where e.no = any (array(
+        select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
+        order by o.gone_at_ms limit max_rows for update skip locked));
+    when 'sleeper' then
+      delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
+    when 'queue' then
+      return :SCHEMA.retire_queues(max_rows);
+    when 'lane' then
+      return :SCHEMA.retire_lanes(max_rows);
+  end case;
+  get diagnostics v_gone = row_count;
+  return v_gone;
+end;
+$$;
+comment on function :SCHEMA.tidy is
+  'Removes what has outlived its horizon from one table, at most max_rows. Returns how much it was.';
+revoke all on function :SCHEMA.tidy from public;
+--! EndIncluded sweep/tidy.sql
+--! Included sweep/janitor.sql
+create or replace function :SCHEMA.janitor(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_all text[] := string_to_array('throttle effect queue_minute attempt open_run run_lease enqueue_window '
+    'worker operation job_archive duty sweep_error schedule_event queue sleeper lane', ' ');
+  v_what text;
   v_gone bigint := 0;
-  v_rows bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
-  delete from :SCHEMA.throttle t where t.unique_key = any (array(
-    select o.unique_key from :SCHEMA.throttle o where o.expires_at_ms <= v_now
-    order by o.expires_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.effect e where e.effect_key = any (array(
-    select o.effect_key from :SCHEMA.effect o where o.at_ms < v_now - 30 * v_day
-    order by o.at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.queue_minute m where (m.queue, m.minute_ms) in (
-    select o.queue, o.minute_ms from :SCHEMA.queue_minute o where o.minute_ms < v_now - 30 * v_day
-    order by o.minute_ms limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.attempt a where a.no = any (array(
-    select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
-      where j.key = o.job_key)
-    order by o.finished_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.attempt a where a.no = any (array(
-    select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms is null and o.fence is null and o.started_at_ms < v_now - 30 * v_day
-    limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.run_lease r where r.lease_id = any (array(
-    select o.lease_id from :SCHEMA.run_lease o where o.expires_at_ms < v_now - v_day
-    order by o.expires_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.enqueue_window w where (w.task_name, w.no) in (
-    select o.task_name, o.no from :SCHEMA.enqueue_window o where o.at_ms < v_now - 60000
-    limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.worker w where w.worker_id = any (array(
-    select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
-    order by o.heartbeat_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.operation p where p.operation_id = any (array(
-    select o.operation_id from :SCHEMA.operation o
-    where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
-    order by o.created_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
-    select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
-    where o.expires_at_ms <= v_now
-    order by o.expires_at_ms limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.duty d where d.name = any (array(
-    select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
-      skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
-    select o.sweep, o.subject from :SCHEMA.sweep_error o
-    where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.schedule_event e where e.no = any (array(
-    select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
-    order by o.gone_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
-  delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
-  get diagnostics v_rows = row_count;
-  return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
+  foreach v_what in array v_all loop
+    begin
+      v_gone := v_gone + :SCHEMA.tidy(v_what, max_rows);
+      delete from :SCHEMA.sweep_error e where e.sweep = 'janitor' and e.subject = v_what;
+    exception when others then
+      -- What can't be removed from one table must not keep the others growing.
+      perform :SCHEMA.note_sweep_error('janitor', v_what, sqlstate || ' ' || sqlerrm);
+    end;
+  end loop;
+  return v_gone;
 end;
 $$;
 comment on function :SCHEMA.janitor is
@@ -11291,6 +11370,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
@@ -11302,9 +11383,15 @@ begin
       where j.kind = backend_count_jobs_for_task.task_name and j.counted and j.stage < 2
         and j.state = any (v_states))
     + (
-      select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.counted is null and j.stage < 2
-        and j.state = any (v_states))
+      -- By the indexes of unfinished jobs, however many finished ones there are.
+      select count(*)
+      from (
+        select j.kind, j.state from :SCHEMA.job j where j.stage = 1 and j.counted is null
+        union all
+        select j.kind, j.state from :SCHEMA.job j where j.stage = 0 and j.counted is null
+        union all
+        select j.kind, j.state from :SCHEMA.job j where j.stage = -1 and j.counted is null) j
+      where j.kind = backend_count_jobs_for_task.task_name and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
       where j.kind = backend_count_jobs_for_task.task_name and j.stage = 2 and j.state = any (v_states));
