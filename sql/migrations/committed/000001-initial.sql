@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a0352fc35251b9d7ed37c74d7918b264b9458dc2
+--! Hash: sha1:6d49e144097b8f2956537894efa105d24b75c3e7
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -8630,6 +8630,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = on
 set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
@@ -11344,7 +11345,8 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+  v_shelves smallint[] := :SCHEMA.shelves_of(cast(:SCHEMA.backend_states(backend_count_jobs.status) as
+    text[]));
   v_counted bigint := 0;
 begin
   -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
@@ -11362,7 +11364,7 @@ begin
   end if;
   return v_counted + (
     select count(*) from :SCHEMA.job j
-    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))) and j.shelf >= 4);
+    where j.stage <> 1 and j.shelf = any (v_shelves) and j.shelf >= 4);
 end;
 $$;
 comment on function :SCHEMA.backend_count_jobs is
