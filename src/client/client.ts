@@ -1,21 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { milliseconds, type Duration } from "../duration.js";
 import { StoreError, type Enqueued, type JobState, type PgStore, type Tx } from "../store/index.js";
-import type { InputOf } from "../tasks/task.js";
+import type { InputOf, PayloadAnd, ResultOf } from "../tasks/task.js";
 import type { CircuitStatus } from "./circuit.js";
 import { ClientCore, type ClientMiddleware, type ClientOptions } from "./core.js";
-import type { ClientEvents } from "./events.js";
+import type { ClientEvents, EnqueueRequest } from "./events.js";
 import type { CallOptions, EnqueueOptions } from "./options.js";
 
 /** Kinds that may be enqueued: those of the task map, or any where there is none. */
 export type KindOf<Tasks> = Extract<keyof Tasks, string>;
 
-/** One job of a batch. */
-export interface ClientJob<Tasks, Kind extends KindOf<Tasks> = KindOf<Tasks>> {
-  readonly kind: Kind;
-  readonly payload?: InputOf<Tasks[Kind]>;
-  readonly options?: EnqueueOptions;
-}
+/** One job of a batch; of each kind its own payload. */
+export type ClientJob<Tasks, Kind extends KindOf<Tasks> = KindOf<Tasks>> = {
+  readonly [Each in Kind]: {
+    readonly kind: Each;
+    readonly options?: EnqueueOptions;
+  } & (undefined extends InputOf<Tasks[Each]>
+    ? { readonly payload?: InputOf<Tasks[Each]> }
+    : { readonly payload: InputOf<Tasks[Each]> });
+}[Kind];
 
 export interface WaitOptions {
   /** @defaultValue "30s" */
@@ -102,20 +105,14 @@ export class Client<Tasks extends object = Record<string, unknown>> {
    */
   async enqueue<Kind extends KindOf<Tasks>>(
     kind: Kind,
-    payload?: InputOf<Tasks[Kind]>,
-    options: EnqueueOptions & CallOptions = {},
+    ...[payload, options = {}]: PayloadAnd<Tasks[Kind], EnqueueOptions & CallOptions>
   ): Promise<Enqueued> {
-    const { tx, signal, ...rest } = options;
-    const job = payload === undefined ? { kind, options: rest } : { kind, payload, options: rest };
-    const [enqueued] = await this.enqueueMany([job], definedOnly({ tx, signal }));
-    return enqueued!;
+    return this.#enqueueOne(kind, payload, options);
   }
 
   /** Enqueues a batch, all or nothing; answers in its order. Throws as `enqueue`. */
   async enqueueMany(batch: readonly ClientJob<Tasks>[], call: CallOptions = {}): Promise<Enqueued[]> {
-    const { tx = this.#tx(), signal } = call;
-    const about = { inherited: this.#scope.headers ?? {}, tx };
-    return this.#core.enqueue(batch, about, this.#chain(), signal);
+    return this.#enqueueAll(batch, call);
   }
 
   /**
@@ -125,10 +122,9 @@ export class Client<Tasks extends object = Record<string, unknown>> {
    * @throws as `enqueue`; StoreError `not_found` where the job has not ended in time or is gone, `invalid` in a
    * transaction (the job would wait for its commit); the signal's reason.
    */
-  async enqueueAndWait<Kind extends KindOf<Tasks>, Result = unknown>(
+  async enqueueAndWait<Kind extends KindOf<Tasks>, Result = ResultOf<Tasks[Kind]>>(
     kind: Kind,
-    payload?: InputOf<Tasks[Kind]>,
-    options: EnqueueOptions & WaitOptions = {},
+    ...[payload, options = {}]: PayloadAnd<Tasks[Kind], EnqueueOptions & WaitOptions>
   ): Promise<WaitedFor<Result>> {
     const { timeout = "30s", signal, ...rest } = options;
     if (this.#tx() !== undefined) {
@@ -139,7 +135,7 @@ export class Client<Tasks extends object = Record<string, unknown>> {
     }
     const waitMs = milliseconds(timeout, "timeout");
     const retention = Math.max(waitMs + 60_000, milliseconds(rest.retention ?? 0, "retention"));
-    const { id } = await this.enqueue(kind, payload, { ...rest, retention, ...definedOnly({ signal }) });
+    const { id } = await this.#enqueueOne(kind, payload, { ...rest, retention, ...definedOnly({ signal }) });
     const began = performance.now();
     for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 250)) {
       const over = performance.now() - began > waitMs;
@@ -157,6 +153,24 @@ export class Client<Tasks extends object = Record<string, unknown>> {
       }
       await sleep(pauseMs, undefined, definedOnly({ signal }));
     }
+  }
+
+  async #enqueueOne(
+    kind: string,
+    payload: unknown,
+    { tx, signal, ...options }: EnqueueOptions & CallOptions,
+  ): Promise<Enqueued> {
+    const [enqueued] = await this.#enqueueAll(
+      [{ kind, options, ...definedOnly({ payload }) }],
+      definedOnly({ tx, signal }),
+    );
+    return enqueued!;
+  }
+
+  async #enqueueAll(batch: readonly EnqueueRequest[], call: CallOptions): Promise<Enqueued[]> {
+    const { tx = this.#tx(), signal } = call;
+    const about = { inherited: this.#scope.headers ?? {}, tx };
+    return this.#core.enqueue(batch, about, this.#chain(), signal);
   }
 
   #chain(): readonly ClientMiddleware[] {

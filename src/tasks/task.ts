@@ -68,10 +68,35 @@ export function task<Payload, Result = unknown, Input = Payload>(
 /** The tasks of an application, by kind: definitions or plain handlers. */
 export type TaskMap = Readonly<Record<string, ((payload: never, job: JobContext) => unknown) | object>>;
 
+/** What `task()` marks its definitions with; only the compiler sees it. */
+interface Marked {
+  readonly [types]?: { readonly payload: unknown; readonly result: unknown; readonly input: unknown };
+}
+type MarkOf<Entry> = Entry extends Marked ? NonNullable<Entry[typeof types]> : never;
+type Function<Payload> = (payload: Payload, ...rest: never[]) => unknown;
+
 /** What a producer hands over for a kind. An entry may be a task, a handler, or just the payload's type. */
-export type InputOf<Entry> =
-  Entry extends Task<infer _Payload, infer _Result, infer Input>
-    ? Input
-    : Entry extends (payload: infer Payload, ...rest: never[]) => unknown
+export type InputOf<Entry> = Entry extends Marked
+  ? MarkOf<Entry>["input"]
+  : Entry extends Function<infer Payload>
+    ? Payload
+    : Entry extends { readonly handler: Function<infer Payload> }
       ? Payload
-      : Entry;
+      : Entry extends { readonly batchHandler: Function<readonly { readonly payload: infer Payload }[]> }
+        ? Payload
+        : Entry;
+
+/** What the handler of a kind leaves; unknown where the entry does not say. */
+export type ResultOf<Entry> = Entry extends Marked
+  ? MarkOf<Entry>["result"]
+  : Entry extends (...args: never[]) => infer Result
+    ? Exclude<Awaited<Result>, Ending>
+    : Entry extends { readonly handler: (...args: never[]) => infer Result }
+      ? Exclude<Awaited<Result>, Ending>
+      : unknown;
+
+/** The arguments behind the kind; the payload may be left out where it may be undefined. */
+export type PayloadAnd<Entry, Options> =
+  undefined extends InputOf<Entry>
+    ? [payload?: InputOf<Entry>, options?: Options]
+    : [payload: InputOf<Entry>, options?: Options];

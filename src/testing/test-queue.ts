@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import type { Pool } from "pg";
-import { Client, type KindOf } from "../client/client.js";
+import { Client, type ClientJob, type KindOf } from "../client/client.js";
 import type { ClientOptions } from "../client/core.js";
 import type { EnqueueOptions } from "../client/options.js";
 import { milliseconds, type Duration } from "../duration.js";
@@ -261,7 +261,7 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
     if (typeof job !== "object" || job === null || typeof job.kind !== "string") {
       throw new TypeError(`runJob takes the id of a job, or { kind, payload, options }, not ${show(job)}`);
     }
-    const [enqueued] = await this.client.enqueueMany([job]);
+    const [enqueued] = await this.client.enqueueMany([job as unknown as ClientJob<Tasks>]);
     return enqueued!.id;
   }
 

@@ -4,6 +4,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
@@ -15,9 +17,15 @@ begin
       where j.kind = backend_count_jobs_for_task.task_name and j.counted and j.stage < 2
         and j.state = any (v_states))
     + (
-      select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.counted is null and j.stage < 2
-        and j.state = any (v_states))
+      -- By the indexes of unfinished jobs, however many finished ones there are.
+      select count(*)
+      from (
+        select j.kind, j.state from :SCHEMA.job j where j.stage = 1 and j.counted is null
+        union all
+        select j.kind, j.state from :SCHEMA.job j where j.stage = 0 and j.counted is null
+        union all
+        select j.kind, j.state from :SCHEMA.job j where j.stage = -1 and j.counted is null) j
+      where j.kind = backend_count_jobs_for_task.task_name and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
       where j.kind = backend_count_jobs_for_task.task_name and j.stage = 2 and j.state = any (v_states));

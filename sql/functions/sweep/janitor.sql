@@ -4,93 +4,25 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
 set lock_timeout = '2s'
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
-  v_now bigint := :SCHEMA.now_ms();
-  v_day bigint := 86400000;
+  v_all text[] := string_to_array('throttle effect queue_minute attempt open_run run_lease enqueue_window '
+    'worker operation job_archive duty sweep_error schedule_event queue sleeper lane', ' ');
+  v_what text;
   v_gone bigint := 0;
-  v_rows bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
-  delete from :SCHEMA.throttle t where t.unique_key = any (array(
-    select o.unique_key from :SCHEMA.throttle o where o.expires_at_ms <= v_now
-    order by o.expires_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.effect e where e.effect_key = any (array(
-    select o.effect_key from :SCHEMA.effect o where o.at_ms < v_now - 30 * v_day
-    order by o.at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.queue_minute m where (m.queue, m.minute_ms) in (
-    select o.queue, o.minute_ms from :SCHEMA.queue_minute o where o.minute_ms < v_now - 30 * v_day
-    order by o.minute_ms limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.attempt a where a.no = any (array(
-    select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
-      where j.key = o.job_key)
-    order by o.finished_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.attempt a where a.no = any (array(
-    select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms is null and o.fence is null and o.started_at_ms < v_now - 30 * v_day
-    limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.run_lease r where r.lease_id = any (array(
-    select o.lease_id from :SCHEMA.run_lease o where o.expires_at_ms < v_now - v_day
-    order by o.expires_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.enqueue_window w where (w.task_name, w.no) in (
-    select o.task_name, o.no from :SCHEMA.enqueue_window o where o.at_ms < v_now - 60000
-    limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.worker w where w.worker_id = any (array(
-    select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
-    order by o.heartbeat_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.operation p where p.operation_id = any (array(
-    select o.operation_id from :SCHEMA.operation o
-    where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
-    order by o.created_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
-    select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
-    where o.expires_at_ms <= v_now
-    order by o.expires_at_ms limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.duty d where d.name = any (array(
-    select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
-      skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
-    select o.sweep, o.subject from :SCHEMA.sweep_error o
-    where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.schedule_event e where e.no = any (array(
-    select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
-    order by o.gone_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
-  delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
-  get diagnostics v_rows = row_count;
-  return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
+  foreach v_what in array v_all loop
+    begin
+      v_gone := v_gone + :SCHEMA.tidy(v_what, max_rows);
+      delete from :SCHEMA.sweep_error e where e.sweep = 'janitor' and e.subject = v_what;
+    exception when others then
+      -- What can't be removed from one table must not keep the others growing.
+      perform :SCHEMA.note_sweep_error('janitor', v_what, sqlstate || ' ' || sqlerrm);
+    end;
+  end loop;
+  return v_gone;
 end;
 $$;
 comment on function :SCHEMA.janitor is

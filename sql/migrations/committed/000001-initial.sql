@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:2f658d101a8ec6c0c3dd2d11a72fc0a28bd709ee
+--! Hash: sha1:3cb2cf3c9c8cbc824e7d271b0dc55ecd4c2e1840
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -713,6 +713,13 @@ create type :SCHEMA.move_result as (done bigint, failed bigint[], errors text[],
 comment on type :SCHEMA.move_result is
   'How many jobs were moved, which could not be, and why, and which nobody has tried.';
 comment on table :SCHEMA.sweep_error is 'Rows that a sweep could not move, with the reason; a success removes the row.';
+
+create table :SCHEMA.walk (
+  what text primary key,
+  position bigint not null default 0,
+  rests_until_ms bigint not null default 0
+);
+comment on table :SCHEMA.walk is 'How far the janitor is with what it goes through step by step.';
 
 create table :SCHEMA.worker (
   worker_id text primary key,
@@ -1926,7 +1933,7 @@ begin
     select j.ord, case
       when j.fault is not null then j.fault
       when j.kind is null or j.kind !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
-        'kind|is not a name of a task: ' || coalesce(left(j.kind, 40), 'null')
+        'kind|is not a name of a task: ' || coalesce(translate(left(j.kind, 40), '|', '/'), 'null')
         || '|1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _'
       when j.id is not null and octet_length(j.id) not between 1 and 255
         then 'id|has a wrong length|1..255 bytes'
@@ -2627,7 +2634,8 @@ begin
       coalesce(r.pending, false), coalesce(r.sticky_worker, ''), r.periodic_schedule_id, r.periodic_tick_ms,
       case
         when r.o - :SCHEMA.job_fields() <> '{}' then
-          (select k from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
+          (select translate(left(k, 100), '|', '/')
+            from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
           || '|is not a field of a job|the fields are listed at enqueue_many'
         when r.payload_base64 is not null and r.payload is not null then
           'payload_base64|stands beside payload|one of the two'
@@ -4729,7 +4737,7 @@ begin
       when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
         'rate_limited',
           'undecodable', 'checkpoint_stale') then
-        'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
+        'outcome|is unknown: ' || coalesce(translate(left(a.outcome, 40), '|', '/'), 'null')
         || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
       when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
       when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1
@@ -6558,8 +6566,8 @@ comment on function :SCHEMA.evict_retained is
   'can''t be deleted is left and named in sweep_error. Errors: HR007.';
 revoke all on function :SCHEMA.evict_retained from public;
 --! EndIncluded sweep/evict_retained.sql
---! Included sweep/janitor.sql
-create or replace function :SCHEMA.janitor(max_rows integer default 1000)
+--! Included sweep/tidy_attempts.sql
+create or replace function :SCHEMA.tidy_attempts(max_rows integer)
 returns bigint
 language plpgsql
 volatile
@@ -6567,7 +6575,59 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
-set lock_timeout = '2s'
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := :SCHEMA.now_ms();
+  v_horizon_ms bigint := v_now - 30 * 86400000::bigint;
+  v_walk :SCHEMA.walk;
+  v_look bigint[];
+  v_old boolean;
+  v_gone bigint;
+begin
+  insert into :SCHEMA.walk (what) values ('attempt') on conflict do nothing;
+  select w.* into v_walk from :SCHEMA.walk w where w.what = 'attempt' for update skip locked;
+  if not found or v_walk.rests_until_ms > v_now then
+    return 0;
+  end if;
+  -- Jobs may be kept for years, and their history with them: it is walked past in steps, not looked through
+  -- at each call.
+  select array_agg(n.no order by n.no), bool_or(n.finished_at_ms < v_horizon_ms) into v_look, v_old
+  from (
+    select a.no, a.finished_at_ms from :SCHEMA.attempt a
+    where a.no > v_walk.position
+    order by a.no
+    limit max_rows * 5) n;
+  delete from :SCHEMA.attempt a
+  where a.no = any (array(
+    select o.no from :SCHEMA.attempt o
+    where o.no = any (v_look) and o.finished_at_ms < v_horizon_ms
+      and not exists (select from :SCHEMA.job j where j.key = o.job_key offset 0)
+    for update skip locked));
+  get diagnostics v_gone = row_count;
+  update :SCHEMA.walk w
+  set position = case when v_old then v_look[cardinality(v_look)] else 0 end,
+    rests_until_ms = case when v_old then 0 else v_now + 3600000 end
+  where w.what = 'attempt';
+  return v_gone;
+end;
+$$;
+comment on function :SCHEMA.tidy_attempts is
+  'Removes history of 30 days whose job is gone, in one walk an hour over all of it, a step a call.';
+revoke all on function :SCHEMA.tidy_attempts from public;
+--! EndIncluded sweep/tidy_attempts.sql
+--! Included sweep/tidy.sql
+create or replace function :SCHEMA.tidy(what text, max_rows integer)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
@@ -6575,83 +6635,103 @@ as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_day bigint := 86400000;
+  v_gone bigint;
+begin
+  case tidy.what
+    when 'throttle' then
+      delete from :SCHEMA.throttle t where t.unique_key = any (array(
+        select o.unique_key from :SCHEMA.throttle o where o.expires_at_ms <= v_now
+        order by o.expires_at_ms limit max_rows for update skip locked));
+    when 'effect' then
+      delete from :SCHEMA.effect e where e.effect_key = any (array(
+        select o.effect_key from :SCHEMA.effect o where o.at_ms < v_now - 30 * v_day
+        order by o.at_ms limit max_rows for update skip locked));
+    when 'queue_minute' then
+      delete from :SCHEMA.queue_minute m where (m.queue, m.minute_ms) in (
+        select o.queue, o.minute_ms from :SCHEMA.queue_minute o where o.minute_ms < v_now - 30 * v_day
+        order by o.minute_ms limit max_rows for update skip locked);
+    when 'attempt' then
+      return :SCHEMA.tidy_attempts(max_rows);
+    when 'open_run' then
+      delete from :SCHEMA.attempt a where a.no = any (array(
+        select o.no from :SCHEMA.attempt o
+        where o.finished_at_ms is null and o.fence is null and o.started_at_ms < v_now - 30 * v_day
+        limit max_rows for update skip locked));
+    when 'run_lease' then
+      delete from :SCHEMA.run_lease r where r.lease_id = any (array(
+        select o.lease_id from :SCHEMA.run_lease o where o.expires_at_ms < v_now - v_day
+        order by o.expires_at_ms limit max_rows for update skip locked));
+    when 'enqueue_window' then
+      delete from :SCHEMA.enqueue_window w where (w.task_name, w.no) in (
+        select o.task_name, o.no from :SCHEMA.enqueue_window o where o.at_ms < v_now - 60000
+        limit max_rows for update skip locked);
+    when 'worker' then
+      delete from :SCHEMA.worker w where w.worker_id = any (array(
+        select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
+        order by o.heartbeat_at_ms limit max_rows for update skip locked));
+    when 'operation' then
+      delete from :SCHEMA.operation p where p.operation_id = any (array(
+        select o.operation_id from :SCHEMA.operation o
+        where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
+        order by o.created_at_ms limit max_rows for update skip locked));
+    when 'job_archive' then
+      delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
+        select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
+        where o.expires_at_ms <= v_now
+        order by o.expires_at_ms limit max_rows for update skip locked);
+    when 'duty' then
+      delete from :SCHEMA.duty d where d.name = any (array(
+        select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
+          skip locked));
+    when 'sweep_error' then
+      delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
+        select o.sweep, o.subject from :SCHEMA.sweep_error o
+        where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
+    when 'schedule_event' then
+      delete from :SCHEMA.schedule_event e where e.no = any (array(
+        select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
+        order by o.gone_at_ms limit max_rows for update skip locked));
+    when 'sleeper' then
+      delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
+    when 'queue' then
+      return :SCHEMA.retire_queues(max_rows);
+    when 'lane' then
+      return :SCHEMA.retire_lanes(max_rows);
+  end case;
+  get diagnostics v_gone = row_count;
+  return v_gone;
+end;
+$$;
+comment on function :SCHEMA.tidy is
+  'Removes what has outlived its horizon from one table, at most max_rows. Returns how much it was.';
+revoke all on function :SCHEMA.tidy from public;
+--! EndIncluded sweep/tidy.sql
+--! Included sweep/janitor.sql
+create or replace function :SCHEMA.janitor(max_rows integer default 1000)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_all text[] := string_to_array('throttle effect queue_minute attempt open_run run_lease enqueue_window '
+    'worker operation job_archive duty sweep_error schedule_event queue sleeper lane', ' ');
+  v_what text;
   v_gone bigint := 0;
-  v_rows bigint;
 begin
   perform :SCHEMA.check_max_rows(max_rows);
-  delete from :SCHEMA.throttle t where t.unique_key = any (array(
-    select o.unique_key from :SCHEMA.throttle o where o.expires_at_ms <= v_now
-    order by o.expires_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.effect e where e.effect_key = any (array(
-    select o.effect_key from :SCHEMA.effect o where o.at_ms < v_now - 30 * v_day
-    order by o.at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.queue_minute m where (m.queue, m.minute_ms) in (
-    select o.queue, o.minute_ms from :SCHEMA.queue_minute o where o.minute_ms < v_now - 30 * v_day
-    order by o.minute_ms limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.attempt a where a.no = any (array(
-    select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms < v_now - 30 * v_day and not exists (select from :SCHEMA.job j
-      where j.key = o.job_key)
-    order by o.finished_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.attempt a where a.no = any (array(
-    select o.no from :SCHEMA.attempt o
-    where o.finished_at_ms is null and o.fence is null and o.started_at_ms < v_now - 30 * v_day
-    limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.run_lease r where r.lease_id = any (array(
-    select o.lease_id from :SCHEMA.run_lease o where o.expires_at_ms < v_now - v_day
-    order by o.expires_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.enqueue_window w where (w.task_name, w.no) in (
-    select o.task_name, o.no from :SCHEMA.enqueue_window o where o.at_ms < v_now - 60000
-    limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.worker w where w.worker_id = any (array(
-    select o.worker_id from :SCHEMA.worker o where o.heartbeat_at_ms < v_now - v_day
-    order by o.heartbeat_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.operation p where p.operation_id = any (array(
-    select o.operation_id from :SCHEMA.operation o
-    where o.created_at_ms < v_now - 30 * v_day and o.finished_at_ms is not null
-    order by o.created_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.job_archive a where (a.evicted_at_ms, a.key) in (
-    select o.evicted_at_ms, o.key from :SCHEMA.job_archive o
-    where o.expires_at_ms <= v_now
-    order by o.expires_at_ms limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.duty d where d.name = any (array(
-    select o.name from :SCHEMA.duty o where o.expires_at_ms < v_now - 30 * v_day limit max_rows for update
-      skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.sweep_error e where (e.sweep, e.subject) in (
-    select o.sweep, o.subject from :SCHEMA.sweep_error o
-    where o.at_ms < v_now - 30 * v_day limit max_rows for update skip locked);
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows;
-  delete from :SCHEMA.schedule_event e where e.no = any (array(
-    select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
-    order by o.gone_at_ms limit max_rows for update skip locked));
-  get diagnostics v_rows = row_count;
-  v_gone := v_gone + v_rows + :SCHEMA.retire_queues(max_rows);
-  delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
-  get diagnostics v_rows = row_count;
-  return v_gone + v_rows + :SCHEMA.retire_lanes(max_rows);
+  foreach v_what in array v_all loop
+    begin
+      v_gone := v_gone + :SCHEMA.tidy(v_what, max_rows);
+      delete from :SCHEMA.sweep_error e where e.sweep = 'janitor' and e.subject = v_what;
+    exception when others then
+      -- What can't be removed from one table must not keep the others growing.
+      perform :SCHEMA.note_sweep_error('janitor', v_what, sqlstate || ' ' || sqlerrm);
+    end;
+  end loop;
+  return v_gone;
 end;
 $$;
 comment on function :SCHEMA.janitor is
@@ -7782,31 +7862,38 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_lines integer := (select count(*) from (select from :SCHEMA.lane l
+    where l.class_key <> '' limit 10000) n);
 begin
   return query
-    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
-      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
-        :SCHEMA.class_ready_ms(r, 1, v_now),
-      (select count(*) from (
-        select
-        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
-          from :SCHEMA.lane l
-          where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key)) limit 1000) l
-        cross join lateral (
+    with lines as materialized (
+      select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
+      from (select * from :SCHEMA.lane o where o.class_key <> '' limit 10000) l
+    ), waits as (
+      select n.name, sum(w.jobs) as jobs
+      from lines l
+      cross join lateral (
+        select count(*) as jobs from (
           select from :SCHEMA.job j
           where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
             and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
             and j.state = 'available'
-          limit 1000) j
-        limit 1000) n)
+          limit greatest(10, least(1000, 200000 / greatest(v_lines, 1)))) c) w
+      cross join lateral unnest(:SCHEMA.class_names(l.class_key)) n(name)
+      group by n.name
+    )
+    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
+      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
+        :SCHEMA.class_ready_ms(r, 1, v_now), least(1000, coalesce(w.jobs, 0))::bigint
     from :SCHEMA.rate_class r
+    left join waits w on w.name = r.name
     order by r.name
     limit 10000;
 end;
 $$;
 comment on function :SCHEMA.rate_classes is
   'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in '
-  'their lines (at most 1000 counted).';
+  'their lines (at most 1000 counted, and fewer of each line where there are very many).';
 revoke all on function :SCHEMA.rate_classes from public;
 --! EndIncluded policy/rate_classes.sql
 --! Included policy/split_leases.sql
@@ -8543,6 +8630,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = on
 set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
@@ -11259,7 +11347,8 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+  v_shelves smallint[] := :SCHEMA.shelves_of(cast(:SCHEMA.backend_states(backend_count_jobs.status) as
+    text[]));
   v_counted bigint := 0;
 begin
   -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
@@ -11277,7 +11366,7 @@ begin
   end if;
   return v_counted + (
     select count(*) from :SCHEMA.job j
-    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))) and j.shelf >= 4);
+    where j.stage <> 1 and j.shelf = any (v_shelves) and j.shelf >= 4);
 end;
 $$;
 comment on function :SCHEMA.backend_count_jobs is
@@ -11291,6 +11380,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs_for_task.status);
@@ -11302,9 +11393,15 @@ begin
       where j.kind = backend_count_jobs_for_task.task_name and j.counted and j.stage < 2
         and j.state = any (v_states))
     + (
-      select count(*) from :SCHEMA.job j
-      where j.kind = backend_count_jobs_for_task.task_name and j.counted is null and j.stage < 2
-        and j.state = any (v_states))
+      -- By the indexes of unfinished jobs, however many finished ones there are.
+      select count(*)
+      from (
+        select j.kind, j.state from :SCHEMA.job j where j.stage = 1 and j.counted is null
+        union all
+        select j.kind, j.state from :SCHEMA.job j where j.stage = 0 and j.counted is null
+        union all
+        select j.kind, j.state from :SCHEMA.job j where j.stage = -1 and j.counted is null) j
+      where j.kind = backend_count_jobs_for_task.task_name and j.state = any (v_states))
     + (
       select count(*) from :SCHEMA.job j
       where j.kind = backend_count_jobs_for_task.task_name and j.stage = 2 and j.state = any (v_states));

@@ -314,6 +314,64 @@ begin
 end;
 $test$;
 
+-- test: what the janitor can't remove from one table does not keep the others growing
+do $test$
+begin
+  create function public.keep() returns trigger language plpgsql as 'begin raise exception ''planted''; end';
+  create trigger planted before delete on :SCHEMA.effect for each row execute function public.keep();
+  perform :SCHEMA.claim_effect('e');
+  perform :SCHEMA.heartbeat_worker('w1');
+  perform pg_temp.later(31 * 86400000::bigint);
+  assert :SCHEMA.janitor() = 1;
+  assert exists (select from :SCHEMA.effect) and not exists (select from :SCHEMA.worker);
+  assert (select (sweep, subject, error) = ('janitor', 'effect', 'P0001 planted') from :SCHEMA.sweep_error);
+  drop trigger planted on :SCHEMA.effect;
+  assert :SCHEMA.janitor() = 1;
+  assert not exists (select from :SCHEMA.effect) and not exists (select from :SCHEMA.sweep_error);
+end;
+$test$;
+
+-- test: history of jobs that are gone is found behind any amount of history of jobs that are kept
+do $test$
+declare
+  v_calls integer := 0;
+begin
+  perform pg_temp.put('{"id": "kept"}');
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, started_at_ms, finished_at_ms)
+  select :SCHEMA.job_key('kept'), 'kept', 'task', 'default', 1, 0, 1 from generate_series(1, 100);
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, started_at_ms, finished_at_ms)
+  values (0, 'gone', 'task', 'default', 1, 0, 1), (0, 'gone', 'task', 'default', 1, 0, :SCHEMA.now_ms());
+  while :SCHEMA.tidy_attempts(10) = 0 loop
+    v_calls := v_calls + 1;
+    assert v_calls < 5;
+  end loop;
+  assert v_calls > 0, 'no more than ten times five are looked at';
+  assert (select count(*) from :SCHEMA.attempt) = 101 and (select count(*) from :SCHEMA.attempt where job_id = 'gone') = 1;
+  assert :SCHEMA.tidy_attempts(10) = 0;
+  assert (select rests_until_ms > :SCHEMA.now_ms() and position = 0 from :SCHEMA.walk);
+  perform pg_temp.later(31 * 86400000::bigint);
+  v_calls := 0;
+  while :SCHEMA.tidy_attempts(10) = 0 loop
+    v_calls := v_calls + 1;
+    assert v_calls < 5;
+  end loop;
+  assert not exists (select from :SCHEMA.attempt where job_id = 'gone');
+end;
+$test$;
+
+-- test: a quarantined job stays, whatever its row says
+do $test$
+begin
+  perform pg_temp.put('{"id": "parked"}');
+  insert into :SCHEMA.quarantine (fingerprint, kind, crash_count, quarantined_at_ms, reason)
+  select :SCHEMA.fingerprint('task', j.payload), 'task', 3, 0, 'planted' from :SCHEMA.job j where j.id = 'parked';
+  assert :SCHEMA.quarantine_sweep() = 1;
+  update :SCHEMA.job set evict_at_ms = 1;
+  assert :SCHEMA.evict_retained() = 0 and :SCHEMA.evict_jobs(array(select key from :SCHEMA.job)) = 0;
+  assert pg_temp.state('parked') = 'quarantined' and not exists (select from :SCHEMA.sweep_error);
+end;
+$test$;
+
 -- test: duties run each under its own lease, and one that fails stops no other
 do $test$
 declare

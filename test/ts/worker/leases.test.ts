@@ -91,7 +91,7 @@ test("an event loop that stands still for longer than the lease loses its jobs, 
     );
   await run({ spin: again, quick: again }, { workerId: "second" });
   for (const id of ids) await until(id, "completed");
-  const told = (): number => first.errors().match(/a lease is lost[^\n]*"id":"spin"/g)?.length ?? 0;
+  const told = (): number => first.errors().match(/a lease is lost[^\n]*"jobId":"spin"/g)?.length ?? 0;
   await eventually("the first has told what it has lost", () => told() > 0, 60_000);
   assert.match(first.errors(), "told spin");
   assert.equal((await effects()).sort(), [...ids].sort());
