@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:61742489ff9f662392cc3494de9cd57aca249970
+--! Hash: sha1:f0849571c35a662572a8ba652ae929cf7e1ca7a6
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -9364,7 +9364,7 @@ revoke all on function :SCHEMA.step_operation from public;
 --! EndIncluded control/step_operation.sql
 --! Included control/start_operation.sql
 create or replace function :SCHEMA.start_operation(id text, action text, selector jsonb, dry_run boolean)
-returns void
+returns boolean
 language plpgsql
 volatile
 security definer
@@ -9395,11 +9395,13 @@ begin
     start_operation.id, start_operation.action, start_operation.selector, start_operation.dry_run,
     case when start_operation.dry_run then 'completed' else 'pending' end, least(v_estimated, c_most),
     v_found.before_key is not null, v_newest, v_newest + 1, v_now, v_now,
-    case when start_operation.dry_run then v_now end);
+    case when start_operation.dry_run then v_now end)
+  on conflict do nothing;
+  return found;
 end;
 $$;
 comment on function :SCHEMA.start_operation is
-  'Writes down a bulk operation that was checked, with its estimate.';
+  'Writes down a bulk operation that was checked, with its estimate; false where there is one of this id.';
 revoke all on function :SCHEMA.start_operation from public;
 --! EndIncluded control/start_operation.sql
 --! Included control/create_operation.sql
@@ -9429,19 +9431,21 @@ begin
     perform :SCHEMA.raise_invalid('selector', 'names a state that ' || create_operation.action
       || ' does not move', array_to_string(v_states, ', '));
   end if;
-  select * into v_old from :SCHEMA.operation o where o.operation_id = v_id;
-  if found then
-    if (v_old.action, v_old.selector, v_old.dry_run)
-      is distinct from (create_operation.action, create_operation.selector,
-        coalesce(create_operation.dry_run, false))
+  if not exists (select from :SCHEMA.operation o where o.operation_id = v_id) then
+    if :SCHEMA.start_operation(v_id, create_operation.action, create_operation.selector,
+      coalesce(create_operation.dry_run, false))
     then
-      perform :SCHEMA.raise_error('HR002', 'the id belongs to another operation',
-        jsonb_build_object('job_id', v_id));
+      return v_id;
     end if;
-    return v_id;
   end if;
-  perform :SCHEMA.start_operation(
-    v_id, create_operation.action, create_operation.selector, coalesce(create_operation.dry_run, false));
+  select * into v_old from :SCHEMA.operation o where o.operation_id = v_id;
+  if (v_old.action, v_old.selector, v_old.dry_run)
+    is distinct from (create_operation.action, create_operation.selector,
+      coalesce(create_operation.dry_run, false))
+  then
+    perform :SCHEMA.raise_error('HR002', 'the id belongs to another operation',
+      jsonb_build_object('job_id', v_id));
+  end if;
   return v_id;
 end;
 $$;
@@ -9644,12 +9648,16 @@ declare
   v_from bigint := (extract(epoch from v_month) * 1000)::bigint;
   v_to bigint := (extract(epoch from v_month + interval '1 month') * 1000)::bigint;
 begin
-  if exists (
-    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = :SCHEMA_LITERAL and c.relname = v_name)
-  then
-    return false;
-  end if;
+  for v_look in 1..2 loop
+    if exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = :SCHEMA_LITERAL and c.relname = v_name)
+    then
+      return false;
+    end if;
+    -- One at a time, and then looked at again. Who reads or writes the archive is not held up.
+    lock table only :SCHEMA.job_archive in share update exclusive mode;
+  end loop;
   -- Attaching locks the parent against other changes of its shape only; evictions go on.
   execute format(
     'create table %1$I.%2$I (like %1$I.job_archive including all, check (evicted_at_ms >= %3$s and '
@@ -10707,9 +10715,12 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 begin
   perform :SCHEMA.check_access(grant_access.role, grant_access.duty);
+  -- As apply_grants does, and before anything is written: two of us would wait for each other.
+  lock table :SCHEMA.granted in share row exclusive mode;
   insert into :SCHEMA.granted (role, duty) values (grant_access.role,
     grant_access.duty) on conflict do nothing;
   perform :SCHEMA.apply_grants();
@@ -10728,9 +10739,12 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 begin
   perform :SCHEMA.check_access(revoke_access.role, revoke_access.duty);
+  -- As apply_grants does, and before anything is written: two of us would wait for each other.
+  lock table :SCHEMA.granted in share row exclusive mode;
   delete from :SCHEMA.granted g where g.role = revoke_access.role and g.duty = revoke_access.duty;
   perform :SCHEMA.apply_grants(array[revoke_access.role]);
 end;
