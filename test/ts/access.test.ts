@@ -1,6 +1,7 @@
 import pg from "pg";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { concurrently } from "./support/concurrently.js";
 import { testDatabase } from "./support/database.js";
 import { ack, admitOne, enqueue } from "./support/jobs.js";
 import { refusal } from "./support/refusal.js";
@@ -26,6 +27,22 @@ const try1 = async (client: pg.Client, text: string, values: unknown[] = []): Pr
     () => "ok",
     (error: { code?: string }) => error.code ?? "?",
   );
+
+access("duties granted and taken at the same time do not deadlock", async () => {
+  const role = roleOf("none");
+  const answers = await concurrently(database, 6, async (client, index) => {
+    await client.query("set deadlock_timeout = '100ms'");
+    const door = index % 2 ? "grant_access" : "revoke_access";
+    return try1(client, `select :SCHEMA.${door}($1, 'reader')`, [role]);
+  });
+  // They take turns, and give up after 2 s on a machine that is slow enough.
+  assert.ok(
+    answers.every((answer) => answer === "ok" || answer === "55P03"),
+    answers.join(),
+  );
+  assert.ok(answers.includes("ok"));
+  await query("select :SCHEMA.revoke_access($1, 'reader')", [role]);
+});
 
 access("each duty opens its own functions and nothing else", async () => {
   const probes: Record<string, readonly string[]> = {

@@ -1,5 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { concurrently } from "./support/concurrently.js";
 import { testDatabase } from "./support/database.js";
 import { ack, admitOne, enqueue, jobIn, moveClock, stateOf } from "./support/jobs.js";
 import { backendPid, blocked } from "./support/locks.js";
@@ -240,6 +241,16 @@ archive("a past month without jobs is dropped, by a duty that waits for nobody",
   assert.is(await make(), 0);
   assert.is(await prune(full), 0);
   assert.equal(await listed(null, full), []);
+});
+
+archive("the months are made once, however many nodes make them", async () => {
+  const made = await concurrently(database, 8, async (client) => {
+    const { rows } = await client.query<{ made: boolean }>(
+      database.sql("select :SCHEMA.make_archive_partition('2050-01-01') as made"),
+    );
+    return rows[0]?.made;
+  });
+  assert.equal(made.filter(Boolean).length, 1);
 });
 
 archive("every job is in one place, however often the evicting backend is killed", async () => {

@@ -58,6 +58,11 @@ await query(
     "select distinct queue, partition_key, '', '', 0 from :SCHEMA.job where state = 'available'",
 );
 await query(
+  "insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority) " +
+    "select 'classes', '', '', '=c' || n, 0 from generate_series(1, 2000) n",
+);
+await query("select :SCHEMA.upsert_rate_class('c' || n, 10) from generate_series(1, 2000) n");
+await query(
   "insert into :SCHEMA.queue_depth (queue, depth) select queue, count(*) from :SCHEMA.job where stage < 2 group by 1",
 );
 
@@ -137,6 +142,7 @@ const others: readonly [text: string, most: number][] = [
   ["select :SCHEMA.sample_queue_memory(100)", 10_000],
   ["select * from :SCHEMA.get_job('j0000000000000001')", 1000],
   ["select * from :SCHEMA.history('big', 0, 60000)", 1000],
+  ["select * from :SCHEMA.rate_classes()", 30_000],
   ["select * from :SCHEMA.verify_invariants()", 300_000],
   ["select * from :SCHEMA.expire_deadlines(1000)", 1000],
   ["select * from :SCHEMA.reclaim_expired(1000)", 1000],

@@ -336,6 +336,23 @@ operations(
   },
 );
 
+operations("one id makes one operation, however many ask at once", async () => {
+  await archived("at-once", 3);
+  const answers = await concurrently(database, 8, (client, index) =>
+    client
+      .query<{ id: string }>(
+        database.sql("select :SCHEMA.create_operation($1, $2, false, 'at-once') as id"),
+        [index % 2 ? "delete" : "retry", '{"queue": "at-once"}'],
+      )
+      .then(
+        ({ rows }) => rows[0]?.id,
+        (error: { code?: string }) => error.code,
+      ),
+  );
+  assert.equal(answers.sort(), [...Array<string>(4).fill("HR002"), ...Array<string>(4).fill("at-once")]);
+  await finish("at-once");
+});
+
 operations("delete_queue by force and the tick of a schedule do not deadlock", async () => {
   const queue = "ticking";
   await query("select :SCHEMA.set_enqueue_limit($1, 1000)", [queue]);

@@ -9,7 +9,8 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+  v_shelves smallint[] := :SCHEMA.shelves_of(cast(:SCHEMA.backend_states(backend_count_jobs.status) as
+    text[]));
   v_counted bigint := 0;
 begin
   -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
@@ -27,7 +28,7 @@ begin
   end if;
   return v_counted + (
     select count(*) from :SCHEMA.job j
-    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))) and j.shelf >= 4);
+    where j.stage <> 1 and j.shelf = any (v_shelves) and j.shelf >= 4);
 end;
 $$;
 comment on function :SCHEMA.backend_count_jobs is

@@ -24,19 +24,21 @@ begin
     perform :SCHEMA.raise_invalid('selector', 'names a state that ' || create_operation.action
       || ' does not move', array_to_string(v_states, ', '));
   end if;
-  select * into v_old from :SCHEMA.operation o where o.operation_id = v_id;
-  if found then
-    if (v_old.action, v_old.selector, v_old.dry_run)
-      is distinct from (create_operation.action, create_operation.selector,
-        coalesce(create_operation.dry_run, false))
+  if not exists (select from :SCHEMA.operation o where o.operation_id = v_id) then
+    if :SCHEMA.start_operation(v_id, create_operation.action, create_operation.selector,
+      coalesce(create_operation.dry_run, false))
     then
-      perform :SCHEMA.raise_error('HR002', 'the id belongs to another operation',
-        jsonb_build_object('job_id', v_id));
+      return v_id;
     end if;
-    return v_id;
   end if;
-  perform :SCHEMA.start_operation(
-    v_id, create_operation.action, create_operation.selector, coalesce(create_operation.dry_run, false));
+  select * into v_old from :SCHEMA.operation o where o.operation_id = v_id;
+  if (v_old.action, v_old.selector, v_old.dry_run)
+    is distinct from (create_operation.action, create_operation.selector,
+      coalesce(create_operation.dry_run, false))
+  then
+    perform :SCHEMA.raise_error('HR002', 'the id belongs to another operation',
+      jsonb_build_object('job_id', v_id));
+  end if;
   return v_id;
 end;
 $$;

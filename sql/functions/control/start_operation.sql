@@ -1,5 +1,5 @@
 create or replace function :SCHEMA.start_operation(id text, action text, selector jsonb, dry_run boolean)
-returns void
+returns boolean
 language plpgsql
 volatile
 security definer
@@ -30,9 +30,11 @@ begin
     start_operation.id, start_operation.action, start_operation.selector, start_operation.dry_run,
     case when start_operation.dry_run then 'completed' else 'pending' end, least(v_estimated, c_most),
     v_found.before_key is not null, v_newest, v_newest + 1, v_now, v_now,
-    case when start_operation.dry_run then v_now end);
+    case when start_operation.dry_run then v_now end)
+  on conflict do nothing;
+  return found;
 end;
 $$;
 comment on function :SCHEMA.start_operation is
-  'Writes down a bulk operation that was checked, with its estimate.';
+  'Writes down a bulk operation that was checked, with its estimate; false where there is one of this id.';
 revoke all on function :SCHEMA.start_operation from public;

@@ -21,7 +21,7 @@ begin
     select j.ord, case
       when j.fault is not null then j.fault
       when j.kind is null or j.kind !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
-        'kind|is not a name of a task: ' || coalesce(left(j.kind, 40), 'null')
+        'kind|is not a name of a task: ' || coalesce(translate(left(j.kind, 40), '|', '/'), 'null')
         || '|1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _'
       when j.id is not null and octet_length(j.id) not between 1 and 255
         then 'id|has a wrong length|1..255 bytes'

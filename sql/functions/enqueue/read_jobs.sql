@@ -43,7 +43,8 @@ begin
       coalesce(r.pending, false), coalesce(r.sticky_worker, ''), r.periodic_schedule_id, r.periodic_tick_ms,
       case
         when r.o - :SCHEMA.job_fields() <> '{}' then
-          (select k from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
+          (select translate(left(k, 100), '|', '/')
+            from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
           || '|is not a field of a job|the fields are listed at enqueue_many'
         when r.payload_base64 is not null and r.payload is not null then
           'payload_base64|stands beside payload|one of the two'

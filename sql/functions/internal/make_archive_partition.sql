@@ -11,12 +11,16 @@ declare
   v_from bigint := (extract(epoch from v_month) * 1000)::bigint;
   v_to bigint := (extract(epoch from v_month + interval '1 month') * 1000)::bigint;
 begin
-  if exists (
-    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = :SCHEMA_LITERAL and c.relname = v_name)
-  then
-    return false;
-  end if;
+  for v_look in 1..2 loop
+    if exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = :SCHEMA_LITERAL and c.relname = v_name)
+    then
+      return false;
+    end if;
+    -- One at a time, and then looked at again. Who reads or writes the archive is not held up.
+    lock table only :SCHEMA.job_archive in share update exclusive mode;
+  end loop;
   -- Attaching locks the parent against other changes of its shape only; evictions go on.
   execute format(
     'create table %1$I.%2$I (like %1$I.job_archive including all, check (evicted_at_ms >= %3$s and '

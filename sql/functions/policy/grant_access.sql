@@ -4,9 +4,12 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 begin
   perform :SCHEMA.check_access(grant_access.role, grant_access.duty);
+  -- As apply_grants does, and before anything is written: two of us would wait for each other.
+  lock table :SCHEMA.granted in share row exclusive mode;
   insert into :SCHEMA.granted (role, duty) values (grant_access.role,
     grant_access.duty) on conflict do nothing;
   perform :SCHEMA.apply_grants();

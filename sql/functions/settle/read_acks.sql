@@ -46,7 +46,7 @@ begin
       when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
         'rate_limited',
           'undecodable', 'checkpoint_stale') then
-        'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
+        'outcome|is unknown: ' || coalesce(translate(left(a.outcome, 40), '|', '/'), 'null')
         || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
       when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
       when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1

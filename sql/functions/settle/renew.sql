@@ -45,6 +45,7 @@ begin
 
   for v_partly in
     select l.lease_no, l.lease_id, l.worker, l.queue, l.partition_key, l.claimed_at_ms,
+      greatest(l.expires_at_ms, v_expires_ms) as expires_at_ms,
       array_agg(j.key) filter (where j.key = any (v_held)) as keys,
       bool_and(j.key = any (v_held)) as whole
     from :SCHEMA.lease l
@@ -57,13 +58,13 @@ begin
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
-      set expires_at_ms = v_expires_ms, keys = v_partly.keys
+      set expires_at_ms = v_partly.expires_at_ms, keys = v_partly.keys
       where l.lease_no = v_partly.lease_no;
     else
       -- Some jobs of the claim are not to be kept: those that are get a lease of their own.
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
       values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key,
-        v_partly.claimed_at_ms, v_expires_ms, v_partly.keys)
+        v_partly.claimed_at_ms, v_partly.expires_at_ms, v_partly.keys)
       returning lease_no into v_lease_no;
       -- Who holds one of the rows ends its attempt, and may wait for the lease that is locked here.
       update :SCHEMA.job j
@@ -84,5 +85,5 @@ $$;
 comment on function :SCHEMA.renew is
   'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the '
   'jobs that are no longer held; it never fails because of those. A lease that has expired but was not '
-  'reclaimed is revived. Errors: HR007.';
+  'reclaimed is revived; none is ever shortened. Errors: HR007.';
 revoke all on function :SCHEMA.renew from public;

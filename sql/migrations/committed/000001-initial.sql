@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9efb131bcbf2b96fd79684c5d9593866b7425f80
+--! Hash: sha1:f0849571c35a662572a8ba652ae929cf7e1ca7a6
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1933,7 +1933,7 @@ begin
     select j.ord, case
       when j.fault is not null then j.fault
       when j.kind is null or j.kind !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
-        'kind|is not a name of a task: ' || coalesce(left(j.kind, 40), 'null')
+        'kind|is not a name of a task: ' || coalesce(translate(left(j.kind, 40), '|', '/'), 'null')
         || '|1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _'
       when j.id is not null and octet_length(j.id) not between 1 and 255
         then 'id|has a wrong length|1..255 bytes'
@@ -2634,7 +2634,8 @@ begin
       coalesce(r.pending, false), coalesce(r.sticky_worker, ''), r.periodic_schedule_id, r.periodic_tick_ms,
       case
         when r.o - :SCHEMA.job_fields() <> '{}' then
-          (select k from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
+          (select translate(left(k, 100), '|', '/')
+            from jsonb_object_keys(r.o - :SCHEMA.job_fields()) k limit 1)
           || '|is not a field of a job|the fields are listed at enqueue_many'
         when r.payload_base64 is not null and r.payload is not null then
           'payload_base64|stands beside payload|one of the two'
@@ -4736,7 +4737,7 @@ begin
       when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
         'rate_limited',
           'undecodable', 'checkpoint_stale') then
-        'outcome|is unknown: ' || coalesce(left(a.outcome, 40), 'null')
+        'outcome|is unknown: ' || coalesce(translate(left(a.outcome, 40), '|', '/'), 'null')
         || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
       when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
       when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1
@@ -4906,6 +4907,7 @@ begin
 
   for v_partly in
     select l.lease_no, l.lease_id, l.worker, l.queue, l.partition_key, l.claimed_at_ms,
+      greatest(l.expires_at_ms, v_expires_ms) as expires_at_ms,
       array_agg(j.key) filter (where j.key = any (v_held)) as keys,
       bool_and(j.key = any (v_held)) as whole
     from :SCHEMA.lease l
@@ -4918,13 +4920,13 @@ begin
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
-      set expires_at_ms = v_expires_ms, keys = v_partly.keys
+      set expires_at_ms = v_partly.expires_at_ms, keys = v_partly.keys
       where l.lease_no = v_partly.lease_no;
     else
       -- Some jobs of the claim are not to be kept: those that are get a lease of their own.
       insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
       values (v_partly.lease_id, v_partly.worker, v_partly.queue, v_partly.partition_key,
-        v_partly.claimed_at_ms, v_expires_ms, v_partly.keys)
+        v_partly.claimed_at_ms, v_partly.expires_at_ms, v_partly.keys)
       returning lease_no into v_lease_no;
       -- Who holds one of the rows ends its attempt, and may wait for the lease that is locked here.
       update :SCHEMA.job j
@@ -4945,7 +4947,7 @@ $$;
 comment on function :SCHEMA.renew is
   'Extends the leases of a list of {job_id, lease_id, fence} to lease_ms from now and returns the ids of the '
   'jobs that are no longer held; it never fails because of those. A lease that has expired but was not '
-  'reclaimed is revived. Errors: HR007.';
+  'reclaimed is revived; none is ever shortened. Errors: HR007.';
 revoke all on function :SCHEMA.renew from public;
 --! EndIncluded settle/renew.sql
 --! Included settle/settle.sql
@@ -7861,31 +7863,38 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_lines integer := (select count(*) from (select from :SCHEMA.lane l
+    where l.class_key <> '' limit 10000) n);
 begin
   return query
-    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
-      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
-        :SCHEMA.class_ready_ms(r, 1, v_now),
-      (select count(*) from (
-        select
-        from (select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
-          from :SCHEMA.lane l
-          where l.class_key <> '' and r.name = any (:SCHEMA.class_names(l.class_key)) limit 1000) l
-        cross join lateral (
+    with lines as materialized (
+      select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
+      from (select * from :SCHEMA.lane o where o.class_key <> '' limit 10000) l
+    ), waits as (
+      select n.name, sum(w.jobs) as jobs
+      from lines l
+      cross join lateral (
+        select count(*) as jobs from (
           select from :SCHEMA.job j
           where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
             and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
             and j.state = 'available'
-          limit 1000) j
-        limit 1000) n)
+          limit greatest(10, least(1000, 200000 / greatest(v_lines, 1)))) c) w
+      cross join lateral unnest(:SCHEMA.class_names(l.class_key)) n(name)
+      group by n.name
+    )
+    select r.name, r.limit_per_window, r.window_ms, r.burst, r.paused,
+      round(:SCHEMA.class_tokens(r, v_now), 3), nullif(r.deferred_until_ms, 0),
+        :SCHEMA.class_ready_ms(r, 1, v_now), least(1000, coalesce(w.jobs, 0))::bigint
     from :SCHEMA.rate_class r
+    left join waits w on w.name = r.name
     order by r.name
     limit 10000;
 end;
 $$;
 comment on function :SCHEMA.rate_classes is
   'The rate classes with the tokens they have now, when the next whole one comes, and how many jobs wait in '
-  'their lines (at most 1000 counted).';
+  'their lines (at most 1000 counted, and fewer of each line where there are very many).';
 revoke all on function :SCHEMA.rate_classes from public;
 --! EndIncluded policy/rate_classes.sql
 --! Included policy/split_leases.sql
@@ -8622,6 +8631,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = on
 set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
@@ -9354,7 +9364,7 @@ revoke all on function :SCHEMA.step_operation from public;
 --! EndIncluded control/step_operation.sql
 --! Included control/start_operation.sql
 create or replace function :SCHEMA.start_operation(id text, action text, selector jsonb, dry_run boolean)
-returns void
+returns boolean
 language plpgsql
 volatile
 security definer
@@ -9385,11 +9395,13 @@ begin
     start_operation.id, start_operation.action, start_operation.selector, start_operation.dry_run,
     case when start_operation.dry_run then 'completed' else 'pending' end, least(v_estimated, c_most),
     v_found.before_key is not null, v_newest, v_newest + 1, v_now, v_now,
-    case when start_operation.dry_run then v_now end);
+    case when start_operation.dry_run then v_now end)
+  on conflict do nothing;
+  return found;
 end;
 $$;
 comment on function :SCHEMA.start_operation is
-  'Writes down a bulk operation that was checked, with its estimate.';
+  'Writes down a bulk operation that was checked, with its estimate; false where there is one of this id.';
 revoke all on function :SCHEMA.start_operation from public;
 --! EndIncluded control/start_operation.sql
 --! Included control/create_operation.sql
@@ -9419,19 +9431,21 @@ begin
     perform :SCHEMA.raise_invalid('selector', 'names a state that ' || create_operation.action
       || ' does not move', array_to_string(v_states, ', '));
   end if;
-  select * into v_old from :SCHEMA.operation o where o.operation_id = v_id;
-  if found then
-    if (v_old.action, v_old.selector, v_old.dry_run)
-      is distinct from (create_operation.action, create_operation.selector,
-        coalesce(create_operation.dry_run, false))
+  if not exists (select from :SCHEMA.operation o where o.operation_id = v_id) then
+    if :SCHEMA.start_operation(v_id, create_operation.action, create_operation.selector,
+      coalesce(create_operation.dry_run, false))
     then
-      perform :SCHEMA.raise_error('HR002', 'the id belongs to another operation',
-        jsonb_build_object('job_id', v_id));
+      return v_id;
     end if;
-    return v_id;
   end if;
-  perform :SCHEMA.start_operation(
-    v_id, create_operation.action, create_operation.selector, coalesce(create_operation.dry_run, false));
+  select * into v_old from :SCHEMA.operation o where o.operation_id = v_id;
+  if (v_old.action, v_old.selector, v_old.dry_run)
+    is distinct from (create_operation.action, create_operation.selector,
+      coalesce(create_operation.dry_run, false))
+  then
+    perform :SCHEMA.raise_error('HR002', 'the id belongs to another operation',
+      jsonb_build_object('job_id', v_id));
+  end if;
   return v_id;
 end;
 $$;
@@ -9634,12 +9648,16 @@ declare
   v_from bigint := (extract(epoch from v_month) * 1000)::bigint;
   v_to bigint := (extract(epoch from v_month + interval '1 month') * 1000)::bigint;
 begin
-  if exists (
-    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = :SCHEMA_LITERAL and c.relname = v_name)
-  then
-    return false;
-  end if;
+  for v_look in 1..2 loop
+    if exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = :SCHEMA_LITERAL and c.relname = v_name)
+    then
+      return false;
+    end if;
+    -- One at a time, and then looked at again. Who reads or writes the archive is not held up.
+    lock table only :SCHEMA.job_archive in share update exclusive mode;
+  end loop;
   -- Attaching locks the parent against other changes of its shape only; evictions go on.
   execute format(
     'create table %1$I.%2$I (like %1$I.job_archive including all, check (evicted_at_ms >= %3$s and '
@@ -10697,9 +10715,12 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 begin
   perform :SCHEMA.check_access(grant_access.role, grant_access.duty);
+  -- As apply_grants does, and before anything is written: two of us would wait for each other.
+  lock table :SCHEMA.granted in share row exclusive mode;
   insert into :SCHEMA.granted (role, duty) values (grant_access.role,
     grant_access.duty) on conflict do nothing;
   perform :SCHEMA.apply_grants();
@@ -10718,9 +10739,12 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 begin
   perform :SCHEMA.check_access(revoke_access.role, revoke_access.duty);
+  -- As apply_grants does, and before anything is written: two of us would wait for each other.
+  lock table :SCHEMA.granted in share row exclusive mode;
   delete from :SCHEMA.granted g where g.role = revoke_access.role and g.duty = revoke_access.duty;
   perform :SCHEMA.apply_grants(array[revoke_access.role]);
 end;
@@ -10934,9 +10958,11 @@ begin
       || ', partition ' || l.partition_key
     from (select * from :SCHEMA.lease o where o.queue is not null order by o.queue,
       o.partition_key limit 10000) l
-    where not exists (
-      select from :SCHEMA.job j where j.key = any (l.keys) and j.lease_no = l.lease_no
-        and j.state = 'running')
+    -- Where two ends of the same lease miss each other, its row stays until it expires, and counts nobody.
+    where (cardinality(l.keys) = 1 or l.expires_at_ms < :SCHEMA.now_ms() - 600000)
+      and not exists (
+        select from :SCHEMA.job j where j.key = any (l.keys) and j.lease_no = l.lease_no
+          and j.state = 'running')
     limit 100;
   return query
     select 'a finished job has an end', :SCHEMA.job_id(j.key, j.id), 'state ' || j.state
@@ -11336,7 +11362,8 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_count_jobs.status);
+  v_shelves smallint[] := :SCHEMA.shelves_of(cast(:SCHEMA.backend_states(backend_count_jobs.status) as
+    text[]));
   v_counted bigint := 0;
 begin
   -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
@@ -11354,7 +11381,7 @@ begin
   end if;
   return v_counted + (
     select count(*) from :SCHEMA.job j
-    where j.stage <> 1 and j.shelf = any (:SCHEMA.shelves_of(cast(v_states as text[]))) and j.shelf >= 4);
+    where j.stage <> 1 and j.shelf = any (v_shelves) and j.shelf >= 4);
 end;
 $$;
 comment on function :SCHEMA.backend_count_jobs is

@@ -286,3 +286,17 @@ begin
   assert pg_temp.state('p') = 'pending';
 end;
 $test$;
+
+-- test: a refusal names field and bound whatever stands in the value
+do $test$
+declare
+  v_refusal jsonb;
+begin
+  v_refusal := pg_temp.refusal($q$select :SCHEMA.enqueue_many('[{"kind": "a|b|c"}]')$q$);
+  assert v_refusal ->> 'field' = 'kind' and v_refusal ->> 'bound' like '1..128 of%', v_refusal;
+  v_refusal := pg_temp.refusal($q$select :SCHEMA.enqueue_many('[{"kind": "a", "x|y|z": 1}]')$q$);
+  assert v_refusal ->> 'field' = 'x/y/z' and v_refusal ->> 'bound' like 'the fields are%', v_refusal;
+  v_refusal := pg_temp.refusal($q$select :SCHEMA.ack('j', 'l', 1, 'a|b|c')$q$);
+  assert v_refusal ->> 'field' = 'outcome' and v_refusal ->> 'bound' like 'success,%', v_refusal;
+end;
+$test$;

@@ -200,4 +200,29 @@ ceilings("who waits at a ceiling is told so, and partitions shows who is held ba
   );
 });
 
+ceilings("ends of one claim that miss each other leave a lease that counts nobody", async () => {
+  await limit("q", 2);
+  await enqueue(4, { queue: "q", partition_key: "a", retention_ms: 60_000 });
+  const { claims } = await admit({ queues: ["q"], capacity: 10 });
+  assert.is(claims.length, 2);
+  await concurrently(database, 2, async (client, index) => {
+    const { id, lease_id, fence } = claims[index]!;
+    await client.query("begin");
+    await client.query(database.sql("select :SCHEMA.ack($1, $2, $3, 'success')"), [id, lease_id, fence]);
+    // Neither sees that the other has ended.
+    await query("select pg_sleep(0.3)");
+    await client.query("commit");
+  });
+  const leases = await query("select from :SCHEMA.lease where queue = 'q'");
+  assert.is(leases.length, 1);
+  assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
+  assert.is((await admit({ queues: ["q"], capacity: 10 })).claims.length, 2);
+  await query(
+    "update :SCHEMA.lease set expires_at_ms = 1 where queue = 'q' and cardinality(keys) = 2 and not exists (" +
+      "select from :SCHEMA.job j where j.lease_no = lease.lease_no)",
+  );
+  await query("select * from :SCHEMA.reclaim_expired()");
+  assert.is((await query("select from :SCHEMA.lease where queue = 'q'")).length, 1);
+});
+
 ceilings.run();

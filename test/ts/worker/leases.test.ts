@@ -1,4 +1,8 @@
 // timeout: 300 s
+import { randomUUID } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -67,10 +71,12 @@ test("a heartbeat keeps no lease, also under the worker's own name (R-03)", asyn
 
 test("an event loop that stands still for longer than the lease loses its jobs, and nothing else (R-07)", async (setting) => {
   const { store, processes, run, until, effects } = setting;
-  const spin = `${effectModule}
+  const released = join(tmpdir(), `headrace-${randomUUID()}`);
+  const spin = `import { existsSync } from "node:fs";
+    ${effectModule}
     export default async (_, job) => {
       job.signal.addEventListener("abort", () => console.error("told " + job.id));
-      if (job.fence === 1n) for (const until = Date.now() + 6_000; Date.now() < until;);
+      if (job.fence === 1n) while (!existsSync(${JSON.stringify(released)}));
       await job.once((tx) => effect(tx, job));
     };`;
   const quick = `${effectModule}
@@ -91,6 +97,7 @@ test("an event loop that stands still for longer than the lease loses its jobs, 
     );
   await run({ spin: again, quick: again }, { workerId: "second" });
   for (const id of ids) await until(id, "completed");
+  await writeFile(released, "");
   const told = (): number => first.errors().match(/a lease is lost[^\n]*"jobId":"spin"/g)?.length ?? 0;
   await eventually("the first has told what it has lost", () => told() > 0, 60_000);
   assert.match(first.errors(), "told spin");
@@ -103,6 +110,7 @@ test("an event loop that stands still for longer than the lease loses its jobs, 
   first.child.kill("SIGTERM");
   assert.is(await first.ended(), 0);
   assert.is(told(), 1, first.errors());
+  await rm(released);
 });
 
 test("a worker that was frozen beyond its lease does not ack for the next holder", async (setting) => {
