@@ -30,7 +30,10 @@ export interface TaskOptions<Payload = unknown, Result = unknown, Input = Payloa
   readonly timeout?: Duration;
   /** How long to wait before another try; undefined: the store's back-off. `attempt` counts from 0. */
   readonly retryDelay?: (attempt: number, error: unknown) => Duration | undefined;
-  /** False: the error is nobody's fault; the job goes back to its place and no attempt is spent. */
+  /**
+   * False: the error is nobody's fault, and no attempt is spent. The job is put off by what `retryDelay` says, or goes back to
+   * its place to be run again at once.
+   */
   readonly isFailure?: (error: unknown) => boolean;
   /** How many jobs of this kind a worker runs at the same time. @defaultValue the worker's concurrency */
   readonly concurrency?: number;

@@ -1,4 +1,4 @@
-import { milliseconds } from "../duration.js";
+import { optionalMilliseconds } from "../duration.js";
 import { decodePayload, type KnownTask, type TaskRegistry } from "../tasks/registry.js";
 import type { Attempt } from "./attempt.js";
 import { Batches } from "./batches.js";
@@ -156,13 +156,10 @@ export class Runner {
     if (error instanceof CheckpointStaleError) return { type: "checkpoint_stale", error: text };
     if (error instanceof UndecodableError) return { type: "undecodable", error: text };
     try {
-      if (task.isFailure?.(error) === false) return { type: "rate_limited" };
-      const delay = task.retryDelay?.(attempt.claim.attempt, error);
-      return {
-        type: "retry",
-        error: text,
-        ...(delay !== undefined && { delayMs: milliseconds(delay, "retryDelay") }),
-      };
+      const failure = task.isFailure?.(error) !== false;
+      const delayMs = optionalMilliseconds(task.retryDelay?.(attempt.claim.attempt, error), "retryDelay");
+      if (failure) return { type: "retry", error: text, ...(delayMs !== undefined && { delayMs }) };
+      return delayMs ? { type: "snooze", delayMs } : { type: "rate_limited" };
     } catch (policy) {
       // The task's own rules failed; the error that they were asked about is what matters.
       return { type: "retry", error: `${text}\nthe task's retry rules failed: ${describeError(policy)}` };

@@ -81,14 +81,23 @@ loops("what fell due during the admission is asked for soon, but not in a tight 
   assert.ok((asked[2]?.at ?? 0) - (asked[0]?.at ?? 0) >= 40);
 });
 
-loops("empty polls become rarer, up to the most, and work makes them quick again", async () => {
-  const { loop, asked } = looping((call) => answer(call === 7 ? ["job"] : []), { poll: { min: 4, max: 64 } });
-  await eventually("twelve polls", () => asked.length >= 12);
+loops("empty polls become rarer, up to the most", async () => {
+  const { loop, asked } = looping(() => answer([]), { poll: { min: 4, max: 64 } });
+  await eventually("seven polls", () => asked.length >= 7);
   await loop.stop();
   const waits = asked.slice(1).map(({ at }, n) => at - (asked[n]?.at ?? 0));
-  // 4, 8, 16, 32, 64, 64 and, behind the job, none and 4 again; each give or take a fifth, at the least.
-  for (const [at, least] of [3, 6, 12, 25, 51, 51, 0, 3, 6].entries())
+  // 4, 8, 16, 32, 64, 64; each give or take a fifth, at the least.
+  for (const [at, least] of [3, 6, 12, 25, 51, 51].entries())
     assert.ok((waits[at] ?? 0) >= least - 1, `${at}: ${waits.join()}`);
+});
+
+loops("each job makes the polls quick again", async () => {
+  const { loop, asked } = looping((call) => answer(call % 3 === 0 ? ["job"] : []), {
+    poll: { min: 2, max: 600_000 },
+  });
+  // Doubled all the time, the pauses would be hours by then.
+  await eventually("forty polls", () => asked.length >= 40);
+  await loop.stop();
 });
 
 loops("while no slot is free nothing is asked for", async () => {

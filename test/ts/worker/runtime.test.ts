@@ -173,6 +173,13 @@ test("a task's rules say when to try again, and what is no failure", async ({ st
       },
       retryDelay: () => 0,
     }),
+    later: task({
+      isFailure: () => false,
+      retryDelay: () => "1h",
+      handler: () => {
+        throw new Error("busy for long");
+      },
+    }),
     broken: task({
       retryDelay: () => {
         throw new Error("in the rules");
@@ -190,6 +197,9 @@ test("a task's rules say when to try again, and what is no failure", async ({ st
   await until(nobody, "completed");
   assert.is((await store.getJob(nobody))?.attempt, 1);
   assert.is(calls, 4);
+  const later = await put("later");
+  await until(later, "scheduled");
+  assert.is((await store.getJob(later))?.attempt, 0);
   const broken = await put("broken", {}, { maxAttempts: 1 });
   await until(broken, "archived");
   const text = (await store.listAttempts(broken))[0]?.error ?? "";

@@ -139,10 +139,12 @@ test("jobs that are claimed while it drains are handed back at once, not at its 
   await eventually("it runs", () => one.status().running === 1);
   // Its next admission is slow on its way, and brings jobs when it is to claim no more.
   await client.enqueueMany(Array.from({ length: 8 }, () => ({ kind: "a", payload: {} })));
-  proxy.delay(400);
+  proxy.delay(2_000);
   one.quiet();
   one.resume();
-  await sleep(200);
+  await eventually("claimed, and the answer is on its way", async () => {
+    return (await store.counts()).byState.running === 9;
+  });
   const stopping = one.stop({ timeout: "1h" });
   await eventually("claimed and handed back", async () => {
     const { byState } = await store.counts();
@@ -150,6 +152,7 @@ test("jobs that are claimed while it drains are handed back at once, not at its 
     return byState.available === 8 && jobs.jobs.every((job) => job.fence === 1n);
   });
   assert.is(one.status().running, 1);
+  proxy.delay(0);
   finish();
   await stopping;
   await slow.close();

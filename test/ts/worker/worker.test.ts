@@ -299,6 +299,7 @@ test("a batch handler answers each member by position", async ({ client, run, un
     [2, 3, -1].map(async (n) => (await client.enqueue("square", n, { retention: "1h", maxAttempts: 1 })).id),
   );
   await until(ids[0] ?? "", "completed");
+  await until(ids[1] ?? "", "completed");
   await until(ids[2] ?? "", "archived");
   assert.is((await store.getJobResult(ids[1] ?? ""))?.bytes.toString(), "9");
 });
