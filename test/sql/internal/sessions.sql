@@ -57,8 +57,8 @@ begin
   assert v_claim.id = v_id and v_claim.expires_at_ms - :SCHEMA.now_ms() between 1 and 5000;
   perform :SCHEMA.checkpoint(v_id, v_claim.lease_id, v_claim.fence, '{"in_progress": "s"}', '\000\001'::bytea);
   perform :SCHEMA.renew(pg_catalog.json_build_array(pg_catalog.json_build_object('job_id', v_id, 'lease_id', v_claim.lease_id,
-    'fence', 1)), 1);
-  perform pg_catalog.pg_sleep(0.01);
+    'fence', 1)), 60000);
+  update :SCHEMA.lease set expires_at_ms = 0;
   assert (select id from :SCHEMA.reclaim_expired()) = v_id;
   perform :SCHEMA.run_duties('h');
   perform :SCHEMA.operator_cancel(v_id);
