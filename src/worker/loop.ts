@@ -122,7 +122,8 @@ export class ClaimLoop {
         availability.failed(error);
         this.#options.failed(error);
         this.#declaredUntil = 0;
-        await this.#idle(jittered(outageDelay));
+        // Another call may be the first to find the store again.
+        await this.#idle(jittered(outageDelay), availability.changed);
         outageDelay = Math.min(outageDelay * 2, outage.max);
         continue;
       }
@@ -212,11 +213,11 @@ export class ClaimLoop {
     if (woken) await this.#idle(Math.random() * Math.min(100, 10 * this.#fruitless++));
   }
 
-  async #idle(delayMs: number): Promise<void> {
+  async #idle(delayMs: number, ...notices: readonly Notice[]): Promise<void> {
     if (this.#stopping) return;
     await firstOf(
       (signal) => pause(delayMs, signal),
-      (signal) => this.#changed.next(signal),
+      ...[this.#changed, ...notices].map((notice) => (signal: AbortSignal) => notice.next(signal)),
     );
   }
 }

@@ -591,6 +591,35 @@ doors("answers or refuses with an error of ours", async () => {
   assert.equal(mute, [], "no call at all was answered");
 });
 
+doors("answers or refuses so also when six ask the same at once", async () => {
+  const clients = await Promise.all(Array.from({ length: 6 }, () => database.connect()));
+  for (const client of clients) await client.query("set deadlock_timeout = '50ms'");
+  const complaints: string[] = [];
+  for (const door of all.filter(({ changes }) => changes)) {
+    // With new names, and once more when what they make is there.
+    const named = (suffix: string): Map<string, string> =>
+      new Map(
+        door.names.flatMap((name) =>
+          /^(id|name|key|job_id|run_id)$/.test(name) && !soundFor[door.name]?.[name]
+            ? [[name, `'made${suffix}'`] as const]
+            : [],
+        ),
+      );
+    for (const changed of [new Map<string, string>(), named("-1"), named("-1"), named("-2")]) {
+      const statement = call(door, changed);
+      const ends = await Promise.allSettled(clients.map((client) => client.query(database.sql(statement))));
+      for (const end of ends) {
+        if (end.status === "fulfilled") continue;
+        const { code = "?", message } = end.reason as { code?: string; message: string };
+        // What waits for a lock gives up in time, where the machine is slow enough, and says so.
+        if (!(code in fields) && code !== "55P03")
+          complaints.push(`${code} ${message}: ${statement.slice(0, 300)}`);
+      }
+    }
+  }
+  assert.equal(complaints.length, 0, complaints.join("\n"));
+});
+
 doors("has the signatures that were promised", async () => {
   // A renamed argument or another default breaks callers: this list changes together with a note in the change log.
   const promised = (await readFile(new URL("../fixtures/sql-functions.txt", import.meta.url), "utf8"))

@@ -155,6 +155,22 @@ loops("a store that fails is asked more and more rarely, and stop does not wait 
   await loop.stop();
 });
 
+loops("where another call finds the store again, it is asked at once", async () => {
+  const availability = quiet();
+  const { loop, asked } = looping(
+    () => {
+      throw new StoreError("unavailable", "down");
+    },
+    { availability },
+  );
+  // Alone it would wait for seconds by the fifth time.
+  await eventually("asked ten times", () => {
+    availability.succeeded();
+    return asked.length >= 10;
+  });
+  await loop.stop();
+});
+
 loops("a sleeper is declared before the last look, and a wake-up ends the sleep", async () => {
   const order: string[] = [];
   let wake!: () => void;
