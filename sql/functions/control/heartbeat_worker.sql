@@ -65,6 +65,10 @@ begin
       inflight = excluded.inflight,
     polls = excluded.polls, empty_polls = excluded.empty_polls, status = excluded.status,
     duties_active = excluded.duties_active;
+  if heartbeat_worker.status = 'stopped' then
+    -- Nobody is to be told of work in its name any more.
+    delete from :SCHEMA.sleeper s where s.worker = heartbeat_worker.worker_id;
+  end if;
   return v_command;
 end;
 $$;

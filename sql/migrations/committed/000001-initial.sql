@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f0849571c35a662572a8ba652ae929cf7e1ca7a6
+--! Hash: sha1:bd4b1fbbbc48f6e62692a2c044ee1f87f9b71e03
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1847,6 +1847,7 @@ as $$
 #variable_conflict use_column
 declare
   v_queue text;
+  v_place bigint;
 begin
   for v_queue in
     select distinct q.queue
@@ -1855,13 +1856,20 @@ begin
       select from :SCHEMA.sleeper s
       where s.until_ms > :SCHEMA.now_ms() and (s.queues = '{}' or q.queue = any (s.queues)))
   loop
-    perform pg_notify(:SCHEMA.channel(), v_queue);
+    -- Of those who would notify of a queue at the same time two do, or all of them would commit one by one.
+    -- Queues share 256 pairs of places, since the server has room for some thousand locks only.
+    v_place := 2 * (hashtextextended(v_queue, 0) & 255);
+    if pg_try_advisory_xact_lock(hashtextextended(:SCHEMA.channel(), v_place))
+      or pg_try_advisory_xact_lock(hashtextextended(:SCHEMA.channel(), v_place + 1)) then
+      perform pg_notify(:SCHEMA.channel(), v_queue);
+    end if;
   end loop;
 end;
 $$;
 comment on function :SCHEMA.wake_workers is
-  'Notifies of queues with new work, but only those that some worker declared to sleep on: notifications '
-  'serialise commits.';
+  'Notifies of queues with new work, but only those that some worker declared to sleep on, and of one queue '
+  'only two transactions at a time: notifications serialise commits. What a third one brings meanwhile is '
+  'found by the next poll at the latest.';
 revoke all on function :SCHEMA.wake_workers from public;
 --! EndIncluded internal/wake_workers.sql
 --! Included enqueue/apply_enqueue_limits.sql
@@ -9889,6 +9897,10 @@ begin
       inflight = excluded.inflight,
     polls = excluded.polls, empty_polls = excluded.empty_polls, status = excluded.status,
     duties_active = excluded.duties_active;
+  if heartbeat_worker.status = 'stopped' then
+    -- Nobody is to be told of work in its name any more.
+    delete from :SCHEMA.sleeper s where s.worker = heartbeat_worker.worker_id;
+  end if;
   return v_command;
 end;
 $$;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { PgStore } from "../../../src/index.js";
@@ -71,6 +72,36 @@ wakeups("nobody asleep: nothing is sent", async () => {
   await ready(store);
   await store.enqueue([{ kind: "task", queue: "unwatched" }]);
   assert.is(await store.waitWakeup(["unwatched"], 300), null);
+});
+
+wakeups("of many who enqueue at the same time two notify, and each one alone does (R-43)", async () => {
+  const store = await listening();
+  await ready(store);
+  const ear = await database.connect();
+  let heard = 0;
+  ear.on("notification", ({ payload }) => (heard += Number(payload === "crowd")));
+  const [row] = await database.query<{ channel: string }>("select :SCHEMA.channel() as channel");
+  await ear.query(`listen ${pg.escapeIdentifier(row!.channel)}`);
+  await store.declareSleep("w", ["crowd"], 60_000);
+  const crowd = await Promise.all(Array.from({ length: 10 }, () => database.connect()));
+  for (const client of crowd) {
+    await client.query("begin");
+    await client.query(database.sql("select :SCHEMA.enqueue('task', queue => 'crowd')"));
+  }
+  await Promise.all(crowd.map((client) => client.query("commit")));
+  const waiting = store.waitWakeup(["crowd"], 10_000);
+  assert.is(await waiting, "crowd");
+  await ear.query("select 1");
+  assert.ok(heard >= 1 && heard <= 2, `${heard} notifications`);
+  heard = 0;
+  for (let alone = 0; alone < 3; alone++) await store.enqueue([{ kind: "task", queue: "crowd" }]);
+  await ear.query("select 1");
+  assert.is(heard, 3);
+  // Whoever has stopped is not to be woken.
+  await store.heartbeatWorker({ workerId: "w", incarnation: "1", queues: ["crowd"], status: "stopped" });
+  await store.enqueue([{ kind: "task", queue: "crowd" }]);
+  await ear.query("select 1");
+  assert.is(heard, 3);
 });
 
 wakeups("a payload that is not ours is a queue that nobody knows, and an empty one means poll", async () => {
