@@ -163,10 +163,10 @@ loops("where another call finds the store again, it is asked at once", async () 
     },
     { availability },
   );
-  // Alone it would wait for seconds by the fifth time.
-  await eventually("asked ten times", () => {
+  // Alone it would wait for minutes until then.
+  await eventually("asked forty times", () => {
     availability.succeeded();
-    return asked.length >= 10;
+    return asked.length >= 40;
   });
   await loop.stop();
 });
