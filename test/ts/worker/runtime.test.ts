@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as assert from "uvu/assert";
-import { DeadlineError, task, type JobContext } from "../../../src/index.js";
+import { DeadlineError, PgStore, task, Worker, type JobContext } from "../../../src/index.js";
 import { eventually } from "../support/eventually.js";
 import { moveClock } from "../support/jobs.js";
 import { isSuspect } from "../../../src/worker/suspects.js";
 import { claimOf } from "./fakes.js";
-import { kept, workerSuite } from "./support.js";
+import { kept, silent, workerSuite } from "./support.js";
 
 const test = workerSuite("runtime");
 
@@ -106,6 +106,31 @@ for (const [clock, hours] of [
     assert.ok((attempt?.finishedAtMs ?? 0) >= Number(row?.now) + 3000);
   });
 }
+
+test("a worker that sleeps is woken by a new job in any of its queues, and by one that falls due", async ({
+  database,
+  client,
+}) => {
+  const store = await PgStore.connect(database.url, { schema: database.schema, listen: true });
+  const one = new Worker(store, {
+    tasks: { a: () => 1 },
+    queues: ["default", "other"],
+    logger: silent,
+    // Only a notification explains that it looks again.
+    poll: { min: "10m", max: "10m" },
+  });
+  await one.start();
+  await eventually(
+    "it sleeps",
+    async () => one.status().emptyPolls > 0 && (store.notifying?.listening ?? false),
+  );
+  for (const options of [{}, { queue: "other" }, { delay: "300ms" }]) {
+    await sleep(200);
+    assert.is((await client.enqueueAndWait("a", {}, options)).state, "completed");
+  }
+  await one.stop();
+  await store.close();
+});
 
 test("a deadline that passes while the job waits in line is seen when its turn comes", async ({
   database,
