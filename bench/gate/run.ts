@@ -1,7 +1,8 @@
 /**
  * What the gate costs: claims of the same rows by a bare `for update skip locked`, by the gate without a policy, and by
- * the gate with one rate class, one ceiling and ten partitions. The variants take turns, so that the ratios hold on a
- * machine whose speed drifts.
+ * the gate with one rate class, one ceiling and ten partitions; the gate's claims alone and with their acknowledgements,
+ * which is the rate at which a worker gets through no-op jobs. The variants take turns, so that the ratios hold on a machine
+ * whose speed drifts.
  *
  *   npm run bench:gate [-- --jobs 20000 --batch 100 --rounds 7]
  */
@@ -20,6 +21,7 @@ const { values: flags } = parseArgs({
 const jobs = Number(flags.jobs);
 const batch = Number(flags.batch);
 const rounds = Number(flags.rounds);
+const warmUp = 10;
 
 const server = await benchServer();
 const client = await server.pool.connect();
@@ -80,25 +82,50 @@ async function prepare({ partitions, policies }: Variant): Promise<void> {
   await client.query("vacuum analyze headrace.job");
 }
 
-/** Jobs per second of claiming all; each batch is gone before the next claim, outside the time that counts. */
-async function measure(variant: Variant, connection: pg.ClientBase): Promise<number> {
-  await prepare(variant);
-  let claimed = 0;
-  let spent = 0;
-  while (claimed < jobs) {
-    const began = performance.now();
-    const { rows } = await connection.query({ name: variant.name, text: variant.claim, values: [batch] });
-    spent += performance.now() - began;
-    const got = variant.claim === gateClaim ? rows.length - 1 : rows.length;
-    if (got <= 0) throw new Error(`${variant.name} stopped after ${claimed} of ${jobs} jobs`);
-    claimed += got;
-    await connection.query("delete from headrace.job where stage = 1 and state = 'running'");
-    await connection.query("delete from headrace.lease");
-  }
-  return (claimed / spent) * 1000;
+interface Rates {
+  /** Jobs per second of the claims alone. */
+  readonly claims: number;
+  /** Jobs per second of the claims and the acknowledgements. */
+  readonly drain: number;
 }
 
-const rates = new Map<string, number[]>(variants.map(({ name }) => [name, []]));
+/** Claims all and is done with each batch before the next; the first claims, which plan their statements, don't count. */
+async function measure(variant: Variant, connection: pg.ClientBase): Promise<Rates> {
+  await prepare(variant);
+  const claims: number[] = [];
+  const acks: number[] = [];
+  for (let claimed = 0; claimed < jobs;) {
+    const began = performance.now();
+    const { rows } = await connection.query({ name: variant.name, text: variant.claim, values: [batch] });
+    claims.push(performance.now() - began);
+    const holders = rows.filter(({ id }) => id !== null).map(toSuccess);
+    if (holders.length === 0) throw new Error(`${variant.name} stopped after ${claimed} of ${jobs} jobs`);
+    claimed += holders.length;
+    const ending = performance.now();
+    if (variant.claim === gateClaim) {
+      await connection.query({
+        name: "ack",
+        text: "select * from headrace.ack_many($1)",
+        values: [JSON.stringify(holders)],
+      });
+    } else {
+      await connection.query("delete from headrace.job where stage = 1 and state = 'running'");
+    }
+    acks.push(performance.now() - ending);
+  }
+  const sum = (times: readonly number[]): number => times.slice(warmUp).reduce((a, b) => a + b, 0);
+  const counted = (claims.length - warmUp) * batch * 1000;
+  return { claims: counted / sum(claims), drain: counted / (sum(claims) + sum(acks)) };
+}
+
+const toSuccess = (claim: Record<string, unknown>) => ({
+  job_id: claim["id"],
+  lease_id: claim["lease_id"],
+  fence: Number(claim["fence"]),
+  outcome: "success",
+});
+
+const rates = new Map<string, Rates[]>(variants.map(({ name }) => [name, []]));
 for (let round = 0; round <= rounds; round++) {
   for (const variant of variants) {
     const rate = await measure(variant, client);
@@ -107,14 +134,22 @@ for (let round = 0; round <= rounds; round++) {
 }
 
 console.log(
-  `PostgreSQL ${server.version}, ${jobs} jobs in claims of ${batch}, ${rounds} rounds, one connection`,
+  `PostgreSQL ${server.version}, ${jobs} jobs in claims of ${batch}, ${rounds} rounds, one connection; jobs/s`,
 );
-for (const { name } of variants)
-  console.log(`${name.padEnd(40)} ${Math.round(median(rates.get(name)!))} jobs/s`);
+for (const { name } of variants) {
+  const of = rates.get(name)!;
+  const [claims, drain] = [median(of.map((rate) => rate.claims)), median(of.map((rate) => rate.drain))];
+  console.log(
+    `${name.padEnd(40)} ${Math.round(claims)} claimed, ${Math.round(drain)} claimed and acknowledged`,
+  );
+}
 const [bare, free, parted, full] = variants.map(({ name }) => rates.get(name)!);
-console.log(`gate without policy / bare               ${ratio(free!, bare!)}`);
-console.log(`policies on / off, 10 partitions         ${ratio(full!, parted!)}`);
-console.log(`policies on, 10 partitions / none        ${ratio(full!, free!)}`);
+const claims = (of: readonly Rates[]): number[] => of.map((rate) => rate.claims);
+const drains = (of: readonly Rates[]): number[] => of.map((rate) => rate.drain);
+console.log(`claims: gate without policy / bare           ${ratio(claims(free!), claims(bare!))}`);
+console.log(`claims: policies on / off, 10 partitions     ${ratio(claims(full!), claims(parted!))}`);
+console.log(`and acks: policies on / off, 10 partitions   ${ratio(drains(full!), drains(parted!))}`);
+console.log(`and acks: policies, 10 partitions / none     ${ratio(drains(full!), drains(free!))}`);
 
 client.release();
 await server.close();
