@@ -56,5 +56,5 @@ comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
   'or a rate class that held jobs back has a token again (null: nothing waits for a time), by the clock that '
-  'store_now_ms tells.';
+  'store_now_ms tells. Errors: HR007.';
 revoke all on function :SCHEMA.admit_hinted from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:bd4b1fbbbc48f6e62692a2c044ee1f87f9b71e03
+--! Hash: sha1:5ed9d9a531c62776fbb5264377d7d816c30def88
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2860,7 +2860,7 @@ comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
   'or a rate class that held jobs back has a token again (null: nothing waits for a time), by the clock that '
-  'store_now_ms tells.';
+  'store_now_ms tells. Errors: HR007.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
