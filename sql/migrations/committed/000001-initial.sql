@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:5ed9d9a531c62776fbb5264377d7d816c30def88
+--! Hash: sha1:c08ef086006929fbd736a0784c3d9ff2e5df1ed4
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3219,17 +3219,22 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- A line is a queue, a partition and a set of classes, so its first job speaks for all.
   return array(
     select cast(
-      row(c.queue, c.partition_key, c.rate_classes, count(*), sum(c.weight),
-        min(c.deadline_ms)) as :SCHEMA.demand)
-    from unnest(candidates) c
-    group by c.queue, c.partition_key, c.rate_classes);
+      row((f.job).queue, (f.job).partition_key, (f.job).rate_classes, s.jobs, s.weight, s.deadline_ms) as
+        :SCHEMA.demand)
+    from (
+      select min(c.ordinality)::integer as first, count(*) as jobs, sum(c.weight) as weight,
+        min(c.deadline_ms) as deadline_ms
+      from unnest(candidates) with ordinality c
+      group by c.lane_no) s
+    cross join lateral (select candidates[s.first] as job offset 0) f);
 end;
 $$;
 comment on function :SCHEMA.sum_demands is
-  'What drawn jobs ask of the policies, summed by partition and rate classes: where the sums fit, no job '
-  'need be looked at by itself.';
+  'What drawn jobs ask of the policies, summed by line: where the sums fit, no job need be looked at by '
+  'itself.';
 revoke all on function :SCHEMA.sum_demands from public;
 --! EndIncluded admit/sum_demands.sql
 --! Included admit/open_leases.sql

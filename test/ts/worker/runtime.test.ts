@@ -40,12 +40,16 @@ test("no more jobs of a kind than its task may, and they leave room for others",
 }) => {
   const { handler, most } = counting(30);
   await client.enqueueMany(Array.from({ length: 60 }, () => ({ kind: "narrow", options: kept })));
-  const one = await run({ narrow: task({ concurrency: 2, handler }), wide: () => 1 }, { concurrency: 8 });
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const narrow = task({ concurrency: 2, handler: () => opened.then(handler) });
+  const one = await run({ narrow, wide: () => 1 }, { concurrency: 8 });
   await eventually("some run", () => one.status().running > 0);
   // They stand behind the sixty.
   const others = await Promise.all([1, 2, 3].map(() => put("wide")));
   for (const id of others) await until(id, "completed");
-  assert.ok(((await store.counts()).byState.completed ?? 0) < 60);
+  assert.is((await store.counts()).byState.completed, 3);
+  open();
   await eventually("all are done", async () => (await store.counts()).byState.completed === 63, 60_000);
   assert.is(most(), 2);
   const { jobs } = await store.listJobs({ kind: "narrow", state: "completed" });
