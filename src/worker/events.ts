@@ -61,6 +61,6 @@ export interface WorkerEvents {
   "duty:failed": [{ duty: string; error: string }];
 }
 
-export type StopReason = "stop" | "terminate" | "restart" | "memory";
+export type StopReason = "stop" | "terminate" | "restart" | "memory" | "fault";
 
 export class WorkerEmitter extends SafeEmitter<WorkerEvents> {}

@@ -35,6 +35,9 @@ export interface WorkerOptions<Tasks extends TaskMap = TaskMap> {
   readonly wakeups?: boolean;
   /** When the process is larger than this (bytes, resident), the worker stops as for a restart. @defaultValue none */
   readonly memoryCeiling?: number;
+  /** Where an error that nobody caught would end the process: drain for at most `shutdownGrace`, then exit
+   *  with 1. @defaultValue false: no handler is installed */
+  readonly guard?: boolean;
   /** Code around every handler; the first is outermost. */
   readonly middleware?: readonly WorkerMiddleware[];
   /** @defaultValue warnings and errors as JSON on stderr */
@@ -56,6 +59,7 @@ export interface Settings {
   readonly duties: boolean;
   readonly wakeups: boolean;
   readonly memoryCeiling: number | undefined;
+  readonly guard: boolean;
   readonly middleware: WorkerMiddleware[];
   readonly logger: Logger;
 }
@@ -87,6 +91,7 @@ export function settings(options: WorkerOptions): Settings {
     duties: options.duties ?? true,
     wakeups: options.wakeups ?? true,
     memoryCeiling: options.memoryCeiling,
+    guard: options.guard ?? false,
     middleware: [...(options.middleware ?? [])],
     logger: options.logger ?? jsonLogger(),
   };

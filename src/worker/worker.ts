@@ -9,6 +9,7 @@ import { Availability } from "./availability.js";
 import { describeError } from "./describe-error.js";
 import { Drain } from "./drain.js";
 import { WorkerEmitter, type StopReason, type WorkerEvents } from "./events.js";
+import { guardProcess } from "./guard.js";
 import type { Command } from "./heartbeat.js";
 import { guarded, withFields, type Logger } from "./logger.js";
 import { narrate } from "./narrate.js";
@@ -45,7 +46,7 @@ export interface WorkerStatus {
   readonly unknownKinds: Readonly<Record<string, number>>;
 }
 
-/** Runs jobs. It installs no signal handlers and never ends the process. */
+/** Runs jobs. It installs no signal handlers, and unless it was made with `guard` it never ends the process. */
 export class Worker<Tasks extends TaskMap = TaskMap> {
   readonly #store: PgStore;
   readonly #settings: Settings;
@@ -60,6 +61,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
   readonly #drain = new Drain();
   #state: WorkerStatus["state"] = "new";
   #rooms: Rooms | undefined;
+  #unguard: (() => void) | undefined;
   #stopped: Promise<void> | undefined;
   #stopReason: StopReason = "stop";
 
@@ -142,6 +144,14 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     if (this.#state !== "new") throw new Error(`the worker has been started before and is ${this.#state}`);
     const transactions = new Semaphore(transactionBudget(this.#store.pool.options.max, this.#settings));
     this.#state = "running";
+    if (this.#settings.guard) {
+      this.#unguard = guardProcess({
+        graceMs: this.#settings.shutdownGraceMs,
+        fault: (error) =>
+          this.#logger.error("nobody caught this; the worker stops", { error: describeError(error) }),
+        drain: () => this.#faulted(),
+      });
+    }
     this.#rooms = openRooms({
       store: this.#store,
       settings: this.#settings,
@@ -233,6 +243,11 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     void this.#end(Infinity);
   }
 
+  async #faulted(): Promise<void> {
+    this.#stopReason = "fault";
+    await this.#end(Infinity);
+  }
+
   #end(drainMs: number): Promise<void> {
     this.#drain.limit(drainMs);
     return (this.#stopped ??= this.#shutDown());
@@ -245,6 +260,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     }
     this.#state = "stopped";
     if (this.#rooms) await this.#beat().catch(() => undefined);
+    this.#unguard?.();
     this.#events.tell("worker:stopped", { workerId: this.workerId, reason: this.#stopReason });
   }
 

@@ -17,6 +17,7 @@ kind, or it exports kind and handler. email/welcome.js is the kind email:welcome
   --lease <duration>   how long a claim lasts without renewal, such as 30s (default: 30s)
   --grace <duration>   how long handlers may finish when the worker stops (default: 25s)
   --worker-id <name>   names the worker (default: host, process and a random part)
+  --guard              on an error that nobody caught, let what runs finish for the time of --grace, then exit with 1
   --no-duties          leave the sweeps to others
   --no-listen          poll only, as behind a pooler in transaction mode
   --log <level>        debug, info, warn, error or silent (default: info); JSON lines on stderr
@@ -48,6 +49,7 @@ export const workCommand: Command = {
         grace: { type: "string" },
         "worker-id": { type: "string" },
         duties: { type: "boolean", default: true },
+        guard: { type: "boolean", default: false },
         listen: { type: "boolean", default: true },
         log: { type: "string", default: "info" },
         pool: { type: "string" },
@@ -78,6 +80,7 @@ export const workCommand: Command = {
       const reason = await worker.stopped();
       unhook();
       context.out(`worker ${worker.workerId} has stopped (${reason})\n`);
+      if (reason === "fault") return exitCode.failed;
       return reason === "restart" || reason === "memory" ? exitCode.restart : exitCode.ok;
     } finally {
       await store.close();
@@ -89,6 +92,7 @@ export const workCommand: Command = {
           tasks,
           queues: values.queue ?? ["default"],
           duties: values.duties,
+          guard: values.guard,
           wakeups: values.listen,
           logger: jsonLogger(values.log as LogLevel, (line) => context.err(`${line}\n`)),
           ...optional("concurrency", count("--concurrency", values.concurrency)),

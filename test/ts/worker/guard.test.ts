@@ -1,0 +1,74 @@
+// timeout: 300 s
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { eventually } from "../support/eventually.js";
+import { effectModule, withWorkers, type WorkerSetting } from "../support/worker-setting.js";
+
+const guard = suite("the guard of a worker process");
+const test = (name: string, body: (setting: WorkerSetting) => Promise<void>): void =>
+  guard(name, () => withWorkers(body));
+const kept = { retentionMs: 3_600_000 };
+const once = "await job.once((tx) => effect(tx, job));";
+const wait = (ms: number): string => `await new Promise((done) => setTimeout(done, ${ms}));`;
+const slow = `${effectModule} export default async (_, job) => { ${wait(3_000)} ${once} };`;
+
+for (const [name, fault] of [
+  ["a promise that nobody handles", 'Promise.reject(new Error("nobody caught this one"));'],
+  ["an error thrown in a timer", 'setTimeout(() => { throw new Error("nobody caught this one"); });'],
+] as const) {
+  test(`${name} lets the neighbours finish, and then the process exits with 1 (R-60)`, async (setting) => {
+    const { store, processes, effects } = setting;
+    const { work } = await processes({
+      "careless.mjs": `${effectModule} export default async (_, job) => { ${wait(700)} ${fault} ${once} };`,
+      "slow.mjs": slow,
+    });
+    const kinds = ["careless", ...Array.from({ length: 7 }, () => "slow"), "slow"];
+    const jobs = await store.enqueue(
+      kinds.map((kind, at) => ({ kind, payload: {}, priority: -at, ...kept })),
+    );
+    const one = await work("--guard", "--concurrency", "8", "--grace", "2m");
+    assert.is(await one.ended(), 1);
+    assert.match(one.errors(), "nobody caught this one");
+    const last = jobs.pop()!;
+    for (const { id } of jobs) {
+      const { state, attempt, crashAttempt, fence } = (await store.getJob(id))!;
+      assert.equal([state, attempt, crashAttempt, fence], ["completed", 0, 0, 1n]);
+    }
+    assert.equal((await effects()).sort(), jobs.map(({ id }) => id).sort());
+    // The process claimed nothing after the fault, and holds nothing.
+    assert.is((await store.getJob(last.id))?.state, "available");
+  });
+}
+
+test("what does not end in the grace is left to its lease, and counts a crash", async (setting) => {
+  const { store, processes, run, until } = setting;
+  const { work } = await processes({
+    "lost.mjs": `export default (_, job) => new Promise((done) => {
+      if (job.crashAttempt > 0) done();
+      else setTimeout(() => { throw new Error("nobody caught this one"); }, 200);
+    });`,
+  });
+  const [job] = await store.enqueue([{ kind: "lost", payload: {}, ...kept }]);
+  const one = await work("--guard", "--lease", "1s", "--grace", "1s");
+  assert.is(await one.ended(), 1);
+  assert.is((await store.getJob(job!.id))?.state, "running");
+  await run({ lost: () => 1 }, { lease: "1s" });
+  await until(job!.id, "completed");
+  const { attempt, crashAttempt } = (await store.getJob(job!.id))!;
+  assert.equal([attempt, crashAttempt], [0, 1]);
+});
+
+test("it is off by default, and gone when the worker has stopped", async ({ run }) => {
+  const installed = (): number =>
+    process.listenerCount("uncaughtException") + process.listenerCount("unhandledRejection");
+  const before = installed();
+  const plain = await run({ a: () => 1 });
+  assert.is(installed(), before);
+  const guarded = await run({ a: () => 1 }, { guard: true });
+  assert.is(installed(), before + 1);
+  await eventually("both are ready", () => plain.status().ready && guarded.status().ready);
+  await Promise.all([plain.stop(), guarded.stop()]);
+  assert.is(installed(), before);
+});
+
+guard.run();
