@@ -124,6 +124,7 @@ clients("an aborted call writes nothing, and a bad duration is named", async () 
   for (const [call, message] of [
     [() => client.enqueue("aborted", {}, { id: "aborted", signal: gone }), "no longer wanted"],
     [() => client.enqueue("bad", {}, { delay: "soon" }), "delay must look like"],
+    [() => client.enqueue("bad", {}, { delay: null as never }), "delay must look like"],
   ] as const) {
     try {
       await call();
