@@ -15,7 +15,7 @@ export function milliseconds(duration: Duration, name = "duration"): number {
     }
     return Math.round(duration);
   }
-  const text = duration.trim();
+  const text = typeof duration === "string" ? duration.trim() : "";
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)\s*)+$/.test(text)) {
     throw new RangeError(
       `${name} must look like 250ms, 30s, 5m, 1h30m or 7d, not ${JSON.stringify(duration)}`,

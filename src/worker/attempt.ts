@@ -1,7 +1,7 @@
 import type { JobRef } from "./events.js";
 import { storable } from "./describe-error.js";
 import type { Received } from "./loop.js";
-import type { Outcome } from "./outcome.js";
+import type { Ending, Outcome } from "./outcome.js";
 import type { Claim } from "../store/index.js";
 import { monotonicMs } from "./timing.js";
 
@@ -31,6 +31,8 @@ export class Attempt {
   completed = false;
   /** How the handler wants the attempt to end, where it said so. */
   wish: Outcome | undefined;
+  /** The end that the handler is about to have, where it takes a call to the store. */
+  ending: Promise<Ending> | undefined;
   /** What the attempt has cost of its rate classes, where the handler said so. */
   actualWeight: number | undefined;
   readonly #logs: string[] = [];

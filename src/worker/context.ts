@@ -87,9 +87,9 @@ export class JobContext {
    * Does a part of the work at most once per success: it is recorded before it begins and when it has ended, and another
    * attempt skips what has ended and gets its result (which must have a JSON form) back. Names are unique in a handler.
    */
-  step<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+  async step<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     this.#mustHold();
-    return this.#steps.run(name, work);
+    return await this.#steps.run(name, work);
   }
 
   /** Where the handler has come to, as it last said by `saveCursor`, maybe in an earlier attempt. */
@@ -126,10 +126,11 @@ export class JobContext {
    * to do it on. False: it had been done already, and `work` was not called. Behind it nothing can be written for the job,
    * and what the handler returns is not kept.
    */
-  once(work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
+  async once(work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
     const { store, completed } = this.#services;
     const attempt = this.#attempt;
-    return this.#transaction(this.id, work, async (transaction) => {
+    this.#mustNotNest();
+    return this.#transaction(effectOf(this.id), work, async (transaction) => {
       await store.completeTxWithActualWeight(transaction, attempt.claim, attempt.actualWeight);
       // A renewal that is answered meanwhile finds no lease; that decides nothing now.
       attempt.acking = true;
@@ -146,9 +147,10 @@ export class JobContext {
   /** As `step`, with its effect and its record in one transaction, so it happens exactly once. The job goes on. */
   async stepOnce(name: string, work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
     this.#mustHold();
+    this.#mustNotNest();
     if (!(await this.#steps.begin(name))) return false;
     const { store } = this.#services;
-    return this.#transaction(`${this.id}/${name}`, work, (transaction) =>
+    return this.#transaction(`${effectOf(this.id)}/${name}`, work, (transaction) =>
       this.#steps.end(name, undefined, async (checkpoint) => {
         await store.checkpointTx(transaction, this.#attempt.claim, checkpoint);
         await transaction.commit();
@@ -156,10 +158,15 @@ export class JobContext {
     );
   }
 
-  /** Says how far the work has come, for people: 0 <= current <= total; of the message 512 bytes are kept. */
-  async progress(current: number, total: number, message = ""): Promise<void> {
-    const progress = { current, total, message: cutBytes(storable(message), 512) };
-    await this.#held(() => this.#services.store.writeJobProgress(this.#attempt.claim, progress));
+  /**
+   * Says how far the work has come, for people: 0 <= current <= total; of the message 512 bytes are kept. Need not be
+   * awaited: what goes wrong then is not heard of.
+   */
+  progress(current: number, total: number, message = ""): Promise<void> {
+    const written = this.#progress(current, total, message);
+    // A rejection that nobody handles would end the process, and with it every other job.
+    written.catch(() => undefined);
+    return written;
   }
 
   /** Writes something to be read while the job still runs; each call replaces the last. At most 32 MiB as JSON. */
@@ -194,7 +201,14 @@ export class JobContext {
    * Ends the attempt because a service said "not now": the rate classes of the job are paused for `delay` in the whole
    * fleet and the job keeps its place. One without a rate class is snoozed. No attempt is spent.
    */
-  async rateLimited(delay: Duration): Promise<Ending> {
+  rateLimited(delay: Duration): Promise<Ending> {
+    const ending = this.#rateLimited(delay);
+    // It may be thrown without being awaited; the runner waits for it then.
+    ending.catch(() => undefined);
+    return (this.#attempt.ending = ending);
+  }
+
+  async #rateLimited(delay: Duration): Promise<Ending> {
     const delayMs = milliseconds(delay, "delay");
     const classes = this.#attempt.claim.rateClasses ?? [];
     if (classes.length === 0) return this.snooze(Math.max(1, delayMs));
@@ -225,6 +239,11 @@ export class JobContext {
     this.#steps.finish();
   }
 
+  async #progress(current: number, total: number, message: string): Promise<void> {
+    const progress = { current, total, message: cutBytes(storable(message), 512) };
+    await this.#held(() => this.#services.store.writeJobProgress(this.#attempt.claim, progress));
+  }
+
   #end(outcome: Outcome): Ending {
     this.#attempt.wish = outcome;
     return new Ending(outcome);
@@ -233,6 +252,12 @@ export class JobContext {
   #mustHold(): void {
     if (this.#attempt.completed) throw new Error(`job ${this.id} is completed; nothing more can be written`);
     if (this.#attempt.over) throw new LeaseLostError(this.id);
+  }
+
+  /** Whoever holds a transaction and waits for another may wait for ever: the pool bounds how many there are. */
+  #mustNotNest(): void {
+    const outer = surrounding.getStore();
+    if (outer && !outer.finished) throw new Error("once and stepOnce can't be called within each other");
   }
 
   /** A write as holder: when it is refused, the lease is lost. */
@@ -278,6 +303,9 @@ export class JobContext {
     );
   }
 }
+
+/** Under which the effect of a job is claimed: no id is, or begins like, the effect of a step of another. */
+const effectOf = (id: string): string => id.replaceAll("~", "~0").replaceAll("/", "~1");
 
 function historyLogger(attempt: Attempt, logger: Logger): Logger {
   const bound = withFields(logger, jobFields(attempt.job));

@@ -73,6 +73,7 @@ export function settings(options: WorkerOptions): Settings {
   const leaseMs = milliseconds(options.lease ?? 30_000, "lease");
   if (leaseMs < 100) throw new RangeError("lease must be at least 100 ms, to leave time for its renewal");
   const queues = [...new Set(options.queues ?? ["default"])];
+  for (const queue of queues) short("queue", queue, 0);
   if (queues.length === 0) throw new RangeError("queues must name at least one queue");
   return {
     queues,
@@ -82,7 +83,7 @@ export function settings(options: WorkerOptions): Settings {
         ? undefined
         : whole("maxTransactions", options.maxTransactions, 0),
     leaseMs,
-    workerId: options.workerId ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`,
+    workerId: short("workerId", options.workerId ?? ownName()),
     poll,
     quantum: options.quantum === undefined ? undefined : whole("quantum", options.quantum),
     shutdownGraceMs: milliseconds(options.shutdownGrace ?? 25_000, "shutdownGrace"),
@@ -95,6 +96,17 @@ export function settings(options: WorkerOptions): Settings {
     middleware: [...(options.middleware ?? [])],
     logger: options.logger ?? jsonLogger(),
   };
+}
+
+/** A host may have a longer name than fits. */
+const ownName = (): string => `${hostname().slice(0, 200)}:${process.pid}:${randomBytes(4).toString("hex")}`;
+
+/** What the store would refuse again and again is better refused here, once. */
+function short(name: string, value: string, min = 1): string {
+  const bytes = Buffer.byteLength(value);
+  if (bytes < min || bytes > 255 || value.includes("\0"))
+    throw new RangeError(`${name} must have ${min} to 255 bytes and no U+0000, not ${JSON.stringify(value)}`);
+  return value;
 }
 
 function whole(name: string, value: number, min = 1): number {

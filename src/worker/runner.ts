@@ -125,7 +125,8 @@ export class Runner {
       if (attempt.wish) return attempt.wish;
       context.finish();
       return succeeded(task, result);
-    } catch (error) {
+    } catch (thrown) {
+      const error = await whatWasThrown(attempt, thrown);
       if (attempt.completed) {
         const about = { ...jobFields(attempt.job), error: describeError(error) };
         this.#options.services.logger.warn("a handler failed behind the completion of its job", about);
@@ -180,6 +181,18 @@ function succeeded(task: KnownTask, result: unknown): Outcome {
     return { type: "success", result: Buffer.from(task.codec.encode(result)), resultVersion: task.version };
   } catch (error) {
     return { type: "retry", error: `the result can't be stored: ${describeError(error)}` };
+  }
+}
+
+/** Never rejects. */
+async function whatWasThrown({ ending }: Attempt, thrown: unknown): Promise<unknown> {
+  if (ending && thrown === ending) return ending.catch((error: unknown) => error);
+  try {
+    // A proxy that was revoked answers no question.
+    void (thrown instanceof Error);
+    return thrown;
+  } catch {
+    return new Error("something was thrown that can't be looked at");
   }
 }
 

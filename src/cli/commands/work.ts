@@ -27,8 +27,7 @@ kind, or it exports kind and handler. email/welcome.js is the kind email:welcome
   --help               show this text
 
 The first SIGTERM or SIGINT stops it gently: no new claims, what runs may finish, the rest is handed back unharmed. A
-second one hands everything back at once. Exits with 0, or with 4 when it was asked to restart (headrace workers signal,
-or its memory ceiling).
+second one hands everything back at once. Exits with 0, or with 4 when it was asked to restart (headrace.signal_worker).
 `;
 
 export const workCommand: Command = {

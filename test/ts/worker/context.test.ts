@@ -348,4 +348,45 @@ test("extendLease makes the lease last, and no renewal shortens it", async ({ st
   await until(id, "cancelled");
 });
 
+test("rateLimited may be thrown, awaited or not", async ({ store, put, run, until }) => {
+  await store.upsertRateClass({ name: "thrown", limitPerWindow: 100, windowMs: 1000, burst: 100 });
+  let calls = 0;
+  await run({
+    limited: async (_: unknown, job) => {
+      calls++;
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- what this is about
+      if (calls === 1) throw job.rateLimited(10);
+      if (calls === 2) throw await job.rateLimited(10);
+    },
+  });
+  const id = await put("limited", {}, { rateClass: "thrown" });
+  await until(id, "completed");
+  assert.is(calls, 3);
+  assert.is((await store.getJob(id))?.attempt, 0);
+});
+
+test("what nobody awaits and what can't be looked at ends no process", async ({ store, put, run, until }) => {
+  const unhandled: unknown[] = [];
+  const hear = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", hear);
+  try {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    await run({
+      progress: (_: unknown, job) => void job.progress(2, 1),
+      proxy: () => {
+        // eslint-disable-next-line @typescript-eslint/only-throw-error -- what this is about
+        throw proxy;
+      },
+    });
+    const ids = [await put("progress"), await put("proxy", {}, { maxAttempts: 1 })];
+    await until(ids[0]!, "completed");
+    await until(ids[1]!, "archived");
+    assert.match((await store.listAttempts(ids[1]!))[0]?.error ?? "", /can't be looked at/);
+  } finally {
+    process.off("unhandledRejection", hear);
+  }
+  assert.equal(unhandled, []);
+});
+
 test.run();

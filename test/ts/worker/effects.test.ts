@@ -290,4 +290,46 @@ test("handlers in transactions never take the connections of the worker itself (
   for (const id of ids) assert.is((await setting.store.getJob(id))?.crashAttempt, 0);
 });
 
+test("effects of different jobs never have one name", async (setting) => {
+  await table(setting);
+  const insertId = (_: unknown, job: JobContext): Promise<boolean> =>
+    job.once(async (tx) => void (await insert(tx, `once ${job.id}`)));
+  await setting.run({
+    step: async (_: unknown, job) => {
+      await job.stepOnce("pay", async (tx) => void (await insert(tx, `step of ${job.id}`)));
+      await job.stepOnce("/pay", async (tx) => void (await insert(tx, `other step of ${job.id}`)));
+    },
+    once: insertId,
+  });
+  await setting.until(await setting.put("step", {}, { id: "order" }), "completed");
+  for (const id of ["order/pay", "order//pay", "order~1pay"])
+    await setting.until(await setting.put("once", {}, { id }), "completed");
+  assert.equal(
+    await done(setting),
+    ["once order//pay", "once order/pay", "once order~1pay", "other step of order", "step of order"].sort(),
+  );
+});
+
+test("once and stepOnce within each other are refused, and do not wait for each other for ever", async (setting) => {
+  await table(setting);
+  const seen: string[] = [];
+  await setting.run(
+    {
+      nested: async (_: unknown, job) => {
+        const inner = async (tx: PgTx): Promise<void> => void (await insert(tx, "inner"));
+        await job.stepOnce("outer", async (tx) => {
+          await insert(tx, "outer");
+          seen.push((await refusal(() => job.once(inner))).message);
+          seen.push((await refusal(() => job.stepOnce("inner", inner))).message);
+        });
+        await job.stepOnce("inner", inner);
+      },
+    },
+    { maxTransactions: 1 },
+  );
+  await setting.until(await setting.put("nested"), "completed");
+  assert.equal(seen, Array(2).fill("once and stepOnce can't be called within each other"));
+  assert.equal(await done(setting), ["inner", "outer"]);
+});
+
 test.run();

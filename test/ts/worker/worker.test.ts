@@ -59,6 +59,14 @@ test("an unknown kind is put off for others and spends nothing (R-61)", async ({
   assert.is((await store.getJob(id))?.attempt, 0);
   assert.equal(old.status().unknownKinds, { v2: 1 });
   assert.throws(() => new Worker(store, { tasks: {} }), /at least one task/);
+  const tasks = { known: () => 1 };
+  for (const workerId of ["", "é".repeat(128), "a\0b"])
+    assert.throws(() => new Worker(store, { tasks, workerId }), /workerId must have 1 to 255 bytes/);
+  assert.throws(
+    () => new Worker(store, { tasks, queues: ["q".repeat(256)] }),
+    /queue must have 0 to 255 bytes/,
+  );
+  assert.is(new Worker(store, { tasks, workerId: "w".repeat(255) }).workerId.length, 255);
 });
 
 test("snooze, skip, revoke and release end an attempt as they say", async ({ client, store, run, until }) => {
