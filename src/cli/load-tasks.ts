@@ -24,15 +24,16 @@ export async function loadTasks(folder: string): Promise<Record<string, object>>
     )
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  const tasks: Record<string, object> = {};
+  // A map: a kind may have the name of something that every object has.
+  const tasks = new Map<string, object>();
   for (const file of files) {
     const { kind, task } = await loadTask(root, file);
-    if (kind in tasks)
+    if (tasks.has(kind))
       throw new UsageError(`two modules are tasks of the kind ${kind}; the second is ${file}`);
-    tasks[kind] = task;
+    tasks.set(kind, task);
   }
   if (files.length === 0) throw new UsageError(`there is no task module in ${root}`);
-  return tasks;
+  return Object.fromEntries(tasks);
 }
 
 async function loadTask(root: string, file: string): Promise<{ kind: string; task: object }> {

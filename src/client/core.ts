@@ -1,6 +1,6 @@
 import { SafeEmitter } from "../events.js";
 import type { Enqueued, Job, PgStore, Tx } from "../store/index.js";
-import { encodePayload, TaskRegistry } from "../tasks/registry.js";
+import { checkPayload, encodePayload, TaskRegistry } from "../tasks/registry.js";
 import { describeError } from "../worker/describe-error.js";
 import { guarded, jsonLogger, type Logger } from "../worker/logger.js";
 import { CircuitBreaker, type CircuitBreakerOptions } from "./circuit.js";
@@ -109,9 +109,12 @@ export class ClientCore {
     const task = this.registry.find(kind);
     const { headers, ...rest } = jobOptions({ ...this.#defaults, ...options });
     const both = inheritHeaders(headers, inherited);
-    const job: Job = { ...rest, ...(Object.keys(both).length > 0 && { headers: both }), kind };
-    if (payload === undefined) return job;
-    const encoded = task ? await encodePayload(kind, task, payload) : payload;
-    return { ...job, payload: encoded, ...(task ? { schemaVersion: task.version } : {}) };
+    const version = task && { schemaVersion: task.version };
+    const job: Job = { ...rest, ...(Object.keys(both).length > 0 && { headers: both }), ...version, kind };
+    if (payload === undefined) {
+      await checkPayload(kind, task, payload);
+      return job;
+    }
+    return { ...job, payload: task ? await encodePayload(kind, task, payload) : payload };
   }
 }

@@ -97,8 +97,17 @@ export async function encodePayload(
   task: KnownTask | undefined,
   payload: unknown,
 ): Promise<Buffer> {
-  if (task?.schema) await validated(kind, task.schema, payload);
+  await checkPayload(kind, task, payload);
   return Buffer.from((task?.codec ?? jsonCodec).encode(payload));
+}
+
+/** @throws ValidationError where the task has a schema and it refuses the payload. */
+export async function checkPayload(
+  kind: string,
+  task: KnownTask | undefined,
+  payload: unknown,
+): Promise<void> {
+  if (task?.schema) await validated(kind, task.schema, payload);
 }
 
 /** The payload as the handler gets it: decoded, brought to the task's version, read by its schema. @throws UndecodableError */

@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { root } from "../../scripts/lib/source.js";
+import { loadTasks } from "../../src/cli/load-tasks.js";
 import { run } from "../../src/cli/run.js";
 import { testDatabase, type TestDatabase } from "./support/database.js";
 
@@ -85,6 +88,20 @@ cli("prints SQL without a database", async () => {
   assert.is(code, 0);
   assert.match(out, /create table "mine"\./);
   assert.not.match(out, /:SCHEMA/);
+});
+
+cli("a task may be called like what every object has", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "headrace-tasks-"));
+  try {
+    for (const kind of ["constructor", "__proto__", "mail"])
+      await writeFile(join(folder, `${kind}.mjs`), "export default () => 1;\n");
+    assert.equal(Object.keys(await loadTasks(folder)).sort(), ["__proto__", "constructor", "mail"]);
+    await writeFile(join(folder, "mail.js"), "export default () => 2;\n");
+    const error = await loadTasks(folder).catch((thrown: unknown) => thrown);
+    assert.match((error as Error).message, /two modules are tasks of the kind mail/);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 cli("runs as a program", async ({ database }) => {

@@ -10,6 +10,7 @@ import { migrate as graphileMigrate, Logger } from "graphile-migrate";
 import pg from "pg";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { PgStore } from "../../src/index.js";
 import { compileSql, migrate, MigrationError, status } from "../../src/migrate/index.js";
 import { migrationsFolder, root } from "../../scripts/lib/source.js";
 import { testDatabase, type TestDatabase } from "./support/database.js";
@@ -51,6 +52,68 @@ for (const schema of oddNames) {
     assert.equal(await foreignObjects(pool, [schema]), []);
   });
 }
+
+migrations(
+  "odd names live a whole life side by side, and uninstall leaves nothing (R-55)",
+  async ({ database }) => {
+    const { pool } = database;
+    const names = ["My.Schema", "user", "1jobs", "schéma", 'a"b'];
+    const role = `${database.name}_reader`;
+    await pool.query(`create role ${pg.escapeIdentifier(role)}`);
+    for (const schema of names) {
+      await migrate({ pool, schema });
+      assert.equal((await migrate({ pool, schema })).applied, []);
+    }
+    const month = 31 * 86_400_000;
+    for (const schema of names) {
+      const identifier = pg.escapeIdentifier(schema);
+      const store = new PgStore(pool, { schema, callTimeoutMs: 60_000 });
+      await pool.query(`select ${identifier}.grant_access($1, 'reader')`, [role]);
+      await store.setArchivePolicy("q", 12 * month);
+      await store.upsertSchedule({ id: "s", spec: "@yearly", kind: "task" });
+      await store.enqueue([1, 2, 3].map((n) => ({ kind: "task", queue: "q", payload: n, retentionMs: 1 })));
+      const claims = await store.admit({ worker: "w", queues: ["q"], capacity: 2 });
+      assert.is(claims.length, 2);
+      await store.ack(claims[0]!, "success");
+      await store.ack(claims[1]!, "retry", { error: "again", delayMs: 1 });
+      // Into a month that has no partition yet.
+      await pool.query(`insert into ${identifier}.test_clock (offset_ms) values ($1)`, [3 * month]);
+      assert.ok((await store.makeArchiveMonths()) > 0);
+      assert.is(await store.evictRetained(), 1);
+      assert.equal(
+        (await store.runDuties("w")).filter(({ error }) => error !== null),
+        [],
+      );
+      assert.is((await store.listArchive({ queue: "q" })).jobs.length, 1);
+      assert.is((await store.counts()).byState.available, 2);
+      await store.reindexConcurrently("job_line");
+      assert.equal(await store.verifyInvariants(), []);
+    }
+    assert.equal(await foreignObjects(pool, names), []);
+    const { rows: stray } = await pool.query(
+      "select c.oid::regclass::text from pg_inherits i join pg_class c on c.oid = i.inhrelid " +
+        "join pg_class p on p.oid = i.inhparent where c.relnamespace <> p.relnamespace",
+    );
+    assert.equal(stray, []);
+    for (const [at, schema] of names.entries()) {
+      await pool.query(`drop schema ${pg.escapeIdentifier(schema)} cascade`);
+      assert.equal(await foreignObjects(pool, names.slice(at + 1)), []);
+      // The others did not notice.
+      for (const other of names.slice(at + 1)) {
+        const left = await new PgStore(pool, { schema: other }).counts();
+        assert.is(left.byState.available, 2);
+      }
+    }
+    // Whatever hangs on a role, a default or a lock would keep it, or be seen here.
+    const { rows } = await pool.query<{ n: number }>(
+      "select ((select count(*) from pg_default_acl) + (select count(*) from pg_largeobject_metadata) + " +
+        "(select count(*) from pg_publication) + (select count(*) from pg_locks where locktype = 'advisory' and " +
+        "database = (select oid from pg_database where datname = current_database())))::int as n",
+    );
+    assert.equal(rows, [{ n: 0 }]);
+    await pool.query(`drop role ${pg.escapeIdentifier(role)}`);
+  },
+);
 
 migrations("refuses names that PostgreSQL or pasting would not survive", async ({ database: { pool } }) => {
   const refused = [

@@ -21,7 +21,7 @@ const address: StandardSchema<{ to: string }> = {
     version: 1,
     vendor: "test",
     validate: (value) =>
-      typeof (value as { to?: unknown }).to === "string"
+      typeof (value as { to?: unknown } | undefined)?.to === "string"
         ? { value: value as { to: string } }
         : { issues: [{ message: "must be a text", path: ["to"] }] },
   },
@@ -103,6 +103,14 @@ clients(
       assert.instance(error, ValidationError);
       assert.match((error as Error).message, "to: must be a text");
     }
+    try {
+      await client.enqueue("mail", undefined as unknown as { to: string });
+      assert.unreachable();
+    } catch (error) {
+      assert.instance(error, ValidationError);
+    }
+    const bare = new Client(store, { tasks: { bare: task<undefined>({ version: 2 }) } });
+    assert.is((await store.getJob((await bare.enqueue("bare")).id))!.schemaVersion, 2);
   },
 );
 
