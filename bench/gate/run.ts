@@ -1,13 +1,14 @@
 /**
  * What the gate costs: claims of the same rows by a bare `for update skip locked`, by the gate without a policy, and by
  * the gate with one rate class, one ceiling and ten partitions; the gate's claims alone and with their acknowledgements,
- * which is the rate at which a worker gets through no-op jobs. The variants take turns, so that the ratios hold on a machine
- * whose speed drifts.
+ * which is the rate at which a worker gets through no-op jobs. The variants take turns of a few calls, each in a database
+ * of its own, so that the ratios hold on a machine whose speed drifts.
  *
  *   npm run bench:gate [-- --jobs 20000 --batch 100 --rounds 7]
  */
 import { parseArgs } from "node:util";
-import type pg from "pg";
+import pg from "pg";
+import { migrate } from "../../src/migrate/index.js";
 import { median, ratio } from "../support/figures.js";
 import { benchServer } from "../support/server.js";
 
@@ -15,16 +16,17 @@ const { values: flags } = parseArgs({
   options: {
     jobs: { type: "string", default: "10000" },
     batch: { type: "string", default: "100" },
-    rounds: { type: "string", default: "7" },
+    rounds: { type: "string", default: "5" },
   },
 });
 const jobs = Number(flags.jobs);
 const batch = Number(flags.batch);
 const rounds = Number(flags.rounds);
 const warmUp = 10;
+/** Calls that a variant makes before the next one has its turn: enough for a backend to run as a busy one does. */
+const turn = 10;
 
 const server = await benchServer();
-const client = await server.pool.connect();
 
 /** The same order, the same columns back, the same write; no lease, no fence check, no fairness. */
 const bareClaim = `
@@ -60,14 +62,29 @@ const variants: readonly Variant[] = [
   { name: "gate, 10 partitions, class + ceiling", claim: gateClaim, partitions: 10, policies: true },
 ];
 
-async function prepare({ partitions, policies }: Variant): Promise<void> {
-  await client.query(
+interface Contestant extends Variant {
+  readonly connection: pg.Client;
+}
+
+async function enter(variant: Variant, place: number): Promise<Contestant> {
+  const url = new URL(server.url);
+  url.pathname = `/headrace_bench_${place}`;
+  await server.pool.query(`drop database if exists headrace_bench_${place}`);
+  await server.pool.query(`create database headrace_bench_${place}`);
+  await migrate({ connectionString: url.href, schema: "headrace" });
+  const connection = new pg.Client({ connectionString: url.href });
+  await connection.connect();
+  return { ...variant, connection };
+}
+
+async function prepare({ connection, partitions, policies }: Contestant): Promise<void> {
+  await connection.query(
     "truncate headrace.job, headrace.lease, headrace.lane, headrace.lane_return, headrace.tally",
   );
-  await client.query("truncate headrace.rate_class, headrace.concurrency_limit");
+  await connection.query("truncate headrace.rate_class, headrace.concurrency_limit");
   if (policies) {
-    await client.query("select headrace.upsert_rate_class('bench', 1000000, 1000, 1000000)");
-    await client.query("select headrace.upsert_concurrency_limit('bench', 'bench', 100)");
+    await connection.query("select headrace.upsert_rate_class('bench', 1000000, 1000, 1000000)");
+    await connection.query("select headrace.upsert_concurrency_limit('bench', 'bench', 100)");
   }
   for (let from = 0; from < jobs; from += 1000) {
     const list = Array.from({ length: 1000 }, (_, at) => ({
@@ -77,45 +94,34 @@ async function prepare({ partitions, policies }: Variant): Promise<void> {
       // The jobs are the same with and without the policies: they name the class in any case.
       ...(partitions > 1 ? { partition_key: `p${at % partitions}`, rate_class: "bench" } : {}),
     }));
-    await client.query("select count(*) from headrace.enqueue_many($1)", [JSON.stringify(list)]);
+    await connection.query("select count(*) from headrace.enqueue_many($1)", [JSON.stringify(list)]);
   }
-  await client.query("vacuum analyze headrace.job");
+  await connection.query("vacuum analyze headrace.job");
 }
 
-interface Rates {
-  /** Jobs per second of the claims alone. */
-  readonly claims: number;
-  /** Jobs per second of the claims and the acknowledgements. */
-  readonly drain: number;
+/** Milliseconds of a claim, and of the claim with its acknowledgement. */
+interface Times {
+  readonly claim: number;
+  readonly both: number;
 }
 
-/** Claims all and is done with each batch before the next; the first claims, which plan their statements, don't count. */
-async function measure(variant: Variant, connection: pg.ClientBase): Promise<Rates> {
-  await prepare(variant);
-  const claims: number[] = [];
-  const acks: number[] = [];
-  for (let claimed = 0; claimed < jobs;) {
-    const began = performance.now();
-    const { rows } = await connection.query({ name: variant.name, text: variant.claim, values: [batch] });
-    claims.push(performance.now() - began);
-    const holders = rows.filter(({ id }) => id !== null).map(toSuccess);
-    if (holders.length === 0) throw new Error(`${variant.name} stopped after ${claimed} of ${jobs} jobs`);
-    claimed += holders.length;
-    const ending = performance.now();
-    if (variant.claim === gateClaim) {
-      await connection.query({
-        name: "ack",
-        text: "select * from headrace.ack_many($1)",
-        values: [JSON.stringify(holders)],
-      });
-    } else {
-      await connection.query("delete from headrace.job where stage = 1 and state = 'running'");
-    }
-    acks.push(performance.now() - ending);
+async function claimAndAck({ name, claim, connection }: Contestant): Promise<Times> {
+  const began = performance.now();
+  const { rows } = await connection.query({ name: "claim", text: claim, values: [batch] });
+  const claimed = performance.now();
+  const holders = rows.filter(({ id }) => id !== null).map(toSuccess);
+  if (holders.length !== batch) throw new Error(`${name} claimed ${holders.length} instead of ${batch} jobs`);
+  const ending = performance.now();
+  if (claim === gateClaim) {
+    await connection.query({
+      name: "ack",
+      text: "select * from headrace.ack_many($1)",
+      values: [JSON.stringify(holders)],
+    });
+  } else {
+    await connection.query("delete from headrace.job where stage = 1 and state = 'running'");
   }
-  // Of the calls of one run the median counts: a checkpoint or a neighbour on the machine must not decide.
-  const rate = (times: readonly number[]): number => (batch * 1000) / median(times.slice(warmUp));
-  return { claims: rate(claims), drain: rate(claims.map((claim, at) => claim + acks[at]!)) };
+  return { claim: claimed - began, both: claimed - began + performance.now() - ending };
 }
 
 const toSuccess = (claim: Record<string, unknown>) => ({
@@ -125,31 +131,46 @@ const toSuccess = (claim: Record<string, unknown>) => ({
   outcome: "success",
 });
 
-const rates = new Map<string, Rates[]>(variants.map(({ name }) => [name, []]));
-for (let round = 0; round <= rounds; round++) {
-  for (const variant of variants) {
-    const rate = await measure(variant, client);
-    if (round > 0) rates.get(variant.name)!.push(rate);
+/** Jobs per second, round by round. */
+interface Rates {
+  readonly name: string;
+  readonly claims: number[];
+  readonly drains: number[];
+}
+
+const contestants: Contestant[] = [];
+for (const [place, variant] of variants.entries()) contestants.push(await enter(variant, place));
+const rates: Rates[] = variants.map(({ name }) => ({ name, claims: [], drains: [] }));
+for (let round = 0; round < rounds; round++) {
+  const times: Times[][] = contestants.map(() => []);
+  for (const contestant of contestants) await prepare(contestant);
+  for (let call = 0; call < jobs / batch; call += turn) {
+    for (const [at, contestant] of contestants.entries()) {
+      for (let of = 0; of < turn; of++) times[at]!.push(await claimAndAck(contestant));
+    }
+  }
+  for (const [at, of] of times.entries()) {
+    // Of the calls of a round the median counts: a checkpoint or a neighbour on the machine must not decide. The first ones,
+    // which plan their statements, don't count.
+    const counted = of.slice(warmUp);
+    rates[at]!.claims.push((batch * 1000) / median(counted.map(({ claim }) => claim)));
+    rates[at]!.drains.push((batch * 1000) / median(counted.map(({ both }) => both)));
   }
 }
 
 console.log(
-  `PostgreSQL ${server.version}, ${jobs} jobs in claims of ${batch}, ${rounds} rounds, one connection; jobs/s`,
+  `PostgreSQL ${server.version}, ${jobs} jobs in claims of ${batch}, ${rounds} rounds, one connection each; jobs/s`,
 );
-for (const { name } of variants) {
-  const of = rates.get(name)!;
-  const [claims, drain] = [median(of.map((rate) => rate.claims)), median(of.map((rate) => rate.drain))];
+for (const { name, claims, drains } of rates) {
   console.log(
-    `${name.padEnd(40)} ${Math.round(claims)} claimed, ${Math.round(drain)} claimed and acknowledged`,
+    `${name.padEnd(40)} ${Math.round(median(claims))} claimed, ${Math.round(median(drains))} claimed and acknowledged`,
   );
 }
-const [bare, free, parted, full] = variants.map(({ name }) => rates.get(name)!);
-const claims = (of: readonly Rates[]): number[] => of.map((rate) => rate.claims);
-const drains = (of: readonly Rates[]): number[] => of.map((rate) => rate.drain);
-console.log(`claims: gate without policy / bare           ${ratio(claims(free!), claims(bare!))}`);
-console.log(`claims: policies on / off, 10 partitions     ${ratio(claims(full!), claims(parted!))}`);
-console.log(`and acks: policies on / off, 10 partitions   ${ratio(drains(full!), drains(parted!))}`);
-console.log(`and acks: policies, 10 partitions / none     ${ratio(drains(full!), drains(free!))}`);
+const [bare, free, parted, full] = rates as [Rates, Rates, Rates, Rates];
+console.log(`claims: gate without policy / bare           ${ratio(free.claims, bare.claims)}`);
+console.log(`claims: policies on / off, 10 partitions     ${ratio(full.claims, parted.claims)}`);
+console.log(`and acks: policies on / off, 10 partitions   ${ratio(full.drains, parted.drains)}`);
+console.log(`and acks: policies, 10 partitions / none     ${ratio(full.drains, free.drains)}`);
 
-client.release();
+for (const { connection } of contestants) await connection.end();
 await server.close();

@@ -55,6 +55,10 @@ const running = "(select key from :SCHEMA.job where queue = 'run')";
 for (const [expected, ...damage] of [
   ["a running job has a lease", "delete from :SCHEMA.lease"],
   ["a running job has a lease", "update :SCHEMA.lease set keys = '{}'"],
+  [
+    "a job that runs under a ceiling holds a slot of it",
+    "insert into :SCHEMA.concurrency_limit values ('l', 'run', 1, 'queue')",
+  ],
   ["a job in line has a lane", "delete from :SCHEMA.lane where queue = 'line'"],
   [
     "the gate looks at every job in line",

@@ -16,11 +16,18 @@ declare
   v_pass :SCHEMA.gate_pass;
   v_hint :SCHEMA.claim;
   v_now bigint;
+  v_limited boolean;
+  v_quarantined boolean;
+  v_paused boolean;
 begin
   v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
   lock table :SCHEMA.lease in row exclusive mode;
-  if exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused) then
+  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit),
+    exists (select from :SCHEMA.quarantine),
+    exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused)
+  into v_limited, v_quarantined, v_paused;
+  if v_paused then
     v_queues := array(
       select q.queue from unnest(v_queues) q(queue)
       where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
@@ -30,11 +37,9 @@ begin
   v_hint.refused := '{}';
   if capacity > 0 and v_queues <> '{}' then
     v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
-    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_now);
-    if v_pass.charging is not null or v_pass.own_leases is not null then
-      -- The locks on classes and ceilings may have been waited for.
-      v_now := :SCHEMA.now_ms();
-    end if;
+    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_limited, v_quarantined,
+      v_now);
+    v_now := coalesce(v_pass.decided_ms, v_now);
     if v_pass.keys is not null then
       return query
         select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text),

@@ -24,8 +24,8 @@ begin
         from unnest(allot.lanes) with ordinality u
         group by u.queue, u.partition_key) p
     )
-    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
-      l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+    select array_agg(cast(row(l.place, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
+      l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))

@@ -5,14 +5,12 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_now bigint := :SCHEMA.now_ms();
 begin
   update :SCHEMA.rate_class r
   set level = least(r.burst * r.window_ms::numeric,
-        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
+        r.level + greatest(0, verdict.at_ms - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
           r.window_ms,
-    refilled_at_ms = greatest(r.refilled_at_ms, v_now)
+    refilled_at_ms = greatest(r.refilled_at_ms, verdict.at_ms)
   from (
     select n.name, sum(d.weight) as spent
     from unnest(verdict.demands) d

@@ -11,13 +11,15 @@ as $$
 declare
   v_queue text;
 begin
-  perform :SCHEMA.check_text('worker', worker, 255), :SCHEMA.check_range('capacity', capacity, 0, 10000),
-    :SCHEMA.check_duration('lease_ms', lease_ms);
+  -- Assigned, not performed: that needs no query of its own.
+  worker := :SCHEMA.check_text('worker', worker, 255);
+  capacity := :SCHEMA.check_range('capacity', capacity, 0, 10000);
+  lease_ms := :SCHEMA.check_duration('lease_ms', lease_ms);
   if quantum is not null then
-    perform :SCHEMA.check_range('quantum', quantum, 1, 10000);
+    quantum := :SCHEMA.check_range('quantum', quantum, 1, 10000);
   end if;
   if lease_id is not null then
-    perform :SCHEMA.check_text('lease_id', lease_id, 255);
+    lease_id := :SCHEMA.check_text('lease_id', lease_id, 255);
   end if;
   if queues is null or cardinality(queues) > 1000 then
     perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');

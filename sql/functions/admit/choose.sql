@@ -1,5 +1,5 @@
 create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer,
-  at_ms bigint)
+  limited boolean, quarantined boolean, at_ms bigint)
 returns :SCHEMA.gate_pass
 language plpgsql
 volatile
@@ -17,14 +17,8 @@ declare
   v_taken bigint[] := '{}';
   v_left integer := capacity;
   v_alone boolean;
-  v_limited boolean;
-  v_policed boolean;
+  v_policed boolean := limited or quarantined;
 begin
-  select p.limited, p.limited or p.quarantined into v_limited, v_policed
-  from (
-    select exists (select from :SCHEMA.rate_class)
-      or exists (select from :SCHEMA.concurrency_limit) as limited,
-        exists (select from :SCHEMA.quarantine) as quarantined) p;
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
   v_pass.refusals := '{}';
@@ -35,7 +29,7 @@ begin
   v_pass.partial := false;
   v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
-  if v_limited and v_lanes is not null then
+  if limited and v_lanes is not null then
     v_usable := :SCHEMA.usable_lanes(v_lanes, at_ms);
     v_lanes := v_usable.lanes;
     v_pass.refusals := coalesce(v_usable.refusals, '{}');
@@ -72,15 +66,20 @@ begin
       end;
     end if;
     if v_policed or v_drawn.dated then
-      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
+      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.demands, quarantined, v_drawn.dated, at_ms);
       v_pass.refusals := v_pass.refusals || v_verdict.refusals;
       v_pass.charging := v_pass.charging || v_verdict.charging;
       v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
+      v_pass.decided_ms := coalesce(v_verdict.at_ms, v_pass.decided_ms);
     else
       v_verdict.admitted := v_picked;
       v_verdict.closed := '{}';
     end if;
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
+    if v_policed then
+      v_pass.demands := case when v_round = 1 then v_verdict.demands
+        else :SCHEMA.sum_demands(v_pass.chosen) end;
+    end if;
     v_left := v_left - cardinality(v_verdict.admitted);
     if v_pass.shares is not null then
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
@@ -90,18 +89,21 @@ begin
       and (v_alone or not exists (select from unnest(v_lanes) l where l.most = 0));
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
-    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn.jobs) d where d.key <> all (v_taken));
+    v_pass.asked := v_pass.asked || array(select l.place from unnest(v_lanes) l where l.most > 0);
+    v_pass.cut := array(select distinct d.lane from unnest(v_drawn.jobs) d where d.key <> all (v_taken));
     v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
-      select l.no from unnest(v_lanes) l
-      where l.most > 0 and l.no <> all (v_pass.cut)
-        and (select count(*) from unnest(v_drawn.jobs) d where d.lane_no = l.no) < l.most);
+      select l.place from unnest(v_lanes) l
+      where l.most > 0 and l.place <> all (v_pass.cut)
+        and (select count(*) from unnest(v_drawn.jobs) d where d.lane = l.place) < l.most);
     v_lanes := array(
-      select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
+      select l from unnest(v_lanes) l where l.place <> all (v_pass.dry)
+        and l.place <> all (v_verdict.closed));
   end loop;
-  select array_agg(c.tid), array_agg(c.key) into v_pass.places, v_pass.keys from unnest(v_pass.chosen) c;
+  select array_agg(c.tid), array_agg(c.key), array_agg(c.lane)
+  into v_pass.places, v_pass.keys, v_pass.lane_of
+  from unnest(v_pass.chosen) c;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   return v_pass;
 end;

@@ -14,24 +14,25 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_lease_no bigint;
   v_leases bigint[];
 begin
   if pass.own_leases is null then
-    v_leases := array_fill(:SCHEMA.open_lease(pass.keys, worker, lease_id, at_ms, at_ms + lease_ms),
-      array[cardinality(pass.keys)]);
+    v_lease_no := :SCHEMA.open_lease(pass.keys, worker, lease_id, at_ms, at_ms + lease_ms);
   else
-    v_leases := :SCHEMA.open_leases(pass.chosen, pass.own_leases, worker, lease_id, at_ms, at_ms + lease_ms);
+    v_leases := :SCHEMA.open_leases(pass, worker, lease_id, at_ms, at_ms + lease_ms);
   end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the
   -- index. The plan is held to a loop over them, so the rows come back in the order chosen.
   return query
     update :SCHEMA.job j
-    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no,
-      claimed_at_ms = claim_jobs.at_ms, charged = case
+    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
+      lease_no = coalesce(v_lease_no, v_leases[c.lane]), claimed_at_ms = claim_jobs.at_ms, charged = case
         when j.rate_classes is null or j.rate_classes <@ pass.charging then null
+        when pass.charging is null then '{}'
         else array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
       end
-    from rows from (unnest(pass.places), unnest(v_leases)) c(tid, lease_no)
+    from rows from (unnest(pass.places), unnest(pass.lane_of)) c(tid, lane)
     where j.ctid = c.tid and j.state = 'available'
     returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
       j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers,

@@ -18,7 +18,7 @@ begin
   select coalesce(array_agg(d.candidate), '{}'), coalesce(bool_or(d.dated), false)
   into v_drawn.jobs, v_drawn.dated
   from (
-    select d.deadline_ms is not null as dated, cast(row(d.tid, d.key, l.no, l.queue, l.partition_key,
+    select d.deadline_ms is not null as dated, cast(row(d.tid, d.key, l.place, l.queue, l.partition_key,
       l.priority, d.scheduled_at_ms, d.rate_classes, d.weight, d.deadline_ms, l.served_at_ms,
         row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)) as

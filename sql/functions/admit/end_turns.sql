@@ -10,13 +10,13 @@ declare
   v_turn record;
 begin
   for v_turn in
-    select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.no = any (pass.cut)) as cut_short,
+    select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.place = any (pass.cut)) as cut_short,
       (select count(*) from unnest(pass.chosen) c where c.queue = l.queue
         and c.partition_key = l.partition_key) as served,
       coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
     from unnest(pass.lanes) l
     left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
-    where l.no = any (pass.asked)
+    where l.place = any (pass.asked)
     group by l.queue, l.partition_key, p.deficit
     order by l.queue, l.partition_key
   loop

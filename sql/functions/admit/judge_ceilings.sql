@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, chosen :SCHEMA.candidate[])
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, earlier :SCHEMA.demand[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -12,28 +12,26 @@ declare
   v_room bigint;
   v_over bigint[];
 begin
-  for v_limit in
-    select m.* from :SCHEMA.concurrency_limit m
-    where m.queue in (select d.queue from unnest(verdict.demands) d)
-    order by m.name
-    for update
-  loop
-    verdict.own_leases := verdict.own_leases || v_limit.queue;
+  foreach v_limit in array verdict.ceilings loop
     v_over := '{}';
     for v_partition in
-      select p.partition_key, t.room, v_limit.max_concurrent - p.chosen as most
+      select p.partition_key, t.room, v_limit.max_concurrent - p.before as most
       from (
-        select d.partition_key, sum(d.jobs) as jobs, (
-            select count(*) from unnest(chosen) e
-            where e.queue = v_limit.queue and e.partition_key = d.partition_key) as chosen
-        from unnest(verdict.demands) d
+        select d.partition_key, sum(d.jobs) as jobs, sum(d.before) as before
+        from (
+          select n.queue, n.partition_key, n.jobs, 0 as before from unnest(verdict.demands) n
+          union all
+          select e.queue, e.partition_key, 0, e.jobs from unnest(earlier) e) d
         where d.queue = v_limit.queue
         group by d.partition_key) p
-      left join :SCHEMA.running_by_partition(v_limit.queue, array(
-        select distinct d.partition_key from unnest(verdict.demands) d where d.queue = v_limit.queue)) r
-        on r.partition_key = p.partition_key
+      left join (
+        select h.partition_key, count(*) as running
+        from :SCHEMA.held_place h
+        where h.queue = v_limit.queue and h.partition_key = any (array(
+          select n.partition_key from unnest(verdict.demands) n where n.queue = v_limit.queue))
+        group by h.partition_key) r on r.partition_key = p.partition_key
       cross join lateral (
-        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room) t
+        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.before) as room) t
       where p.jobs > t.room
     loop
       v_keys := array(
@@ -60,7 +58,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.judge_ceilings is
-  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is '
-  'too much waits, is archived, is cancelled, or takes the place of the oldest that runs, as the ceiling '
-  'says.';
+  'Holds jobs to the ceilings of their partitions, which the caller has locked: what is too much waits, is '
+  'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says. earlier: what '
+  'passed before in the same call.';
 revoke all on function :SCHEMA.judge_ceilings from public;

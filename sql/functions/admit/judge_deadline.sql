@@ -6,13 +6,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_now bigint := :SCHEMA.now_ms();
   v_late bigint[];
-  v_now bigint;
 begin
-  if not exists (select from unnest(verdict.demands) d where d.deadline_ms is not null) then
-    return verdict;
-  end if;
-  v_now := :SCHEMA.now_ms();
   v_late := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= v_now);
   if v_late = '{}' then
     return verdict;

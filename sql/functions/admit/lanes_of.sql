@@ -12,6 +12,18 @@ as $$
 declare
   v_lanes :SCHEMA.lane_start[];
 begin
+  if cardinality(lanes_of.queues) = 1 then
+    -- Most queues have a single line, for which nobody need take turns.
+    v_lanes := array(
+      select cast(row(1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+        l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
+      from :SCHEMA.lane_head l
+      where l.queue = lanes_of.queues[1] and l.sticky_worker in ('', lanes_of.worker)
+      limit 2);
+    if cardinality(v_lanes) < 2 then
+      return nullif(v_lanes, '{}');
+    end if;
+  end if;
   with picked as (
     select l.queue, l.partition_key, min(l.served_at_ms) as served_at_ms
     from unnest(lanes_of.queues) q(queue)
@@ -24,28 +36,20 @@ begin
     group by l.queue, l.partition_key
   ), lanes as (
     select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
-      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key,
-        l.tip_key, l.moved_at_ms,
-      p.served_at_ms
+      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.start_ms, l.start_key,
+      l.tip_key, l.moved_at_ms, p.served_at_ms
     from picked p
-    join :SCHEMA.lane l on l.queue = p.queue and l.partition_key = p.partition_key
+    join :SCHEMA.lane_head l on l.queue = p.queue and l.partition_key = p.partition_key
       and l.sticky_worker in ('', lanes_of.worker)
     order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
-    l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms,
-        0) as :SCHEMA.lane_start)
-    order by l.served_at_ms, l.priority desc, l.no)
+  select array_agg(cast(row(l.place, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+    l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
+    order by l.place)
   into v_lanes
-  from lanes l
-  left join lateral (
-    select t.at_ms, t.key
-    from :SCHEMA.lane_return t
-    where t.queue = l.queue and t.partition_key = l.partition_key and t.sticky_worker = l.sticky_worker
-      and t.class_key = l.class_key and t.priority = l.priority and (t.at_ms, t.key) < (l.from_ms, l.from_key)
-    order by t.at_ms, t.key
-    limit 1) r on true;
+  from (
+    select n.*, row_number() over (order by n.served_at_ms, n.priority desc, n.no) as place
+    from lanes n) l;
   return v_lanes;
 end;
 $$;

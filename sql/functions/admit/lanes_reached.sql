@@ -12,14 +12,14 @@ begin
   foreach v_lane in array coalesce(pass.lanes, '{}') loop
     if v_lane.moved_at_ms < at_ms - 50 then
       return array(
-        select cast(row(r.lane_no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
+        select cast(row(l.no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
         from (
-          select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
+          select distinct on (c.lane) c.lane, c.scheduled_at_ms, c.key
           from unnest(pass.chosen) c
-          order by c.lane_no, c.scheduled_at_ms desc, c.key desc) r
-        join unnest(pass.lanes) l on l.no = r.lane_no
+          order by c.lane, c.scheduled_at_ms desc, c.key desc) r
+        join unnest(pass.lanes) l on l.place = r.lane
         where :SCHEMA.lane_is_due(l, r.key, at_ms)
-        order by r.lane_no);
+        order by l.no);
     end if;
   end loop;
   return null;

@@ -13,7 +13,7 @@ begin
     group by c.queue);
   if closes then
     verdict.closed := verdict.closed || array(
-      select distinct c.lane_no from unnest(verdict.admitted) c where c.key = any (keys));
+      select distinct c.lane from unnest(verdict.admitted) c where c.key = any (keys));
   end if;
   verdict.admitted := array(
     select verdict.admitted[i]

@@ -4,11 +4,13 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 begin
-  return coalesce((
-    select r.running
-    from :SCHEMA.running_by_partition(running_in.queue, array[running_in.partition_key]) r), 0);
+  return (
+    select count(*) from :SCHEMA.held_place h
+    where h.queue = running_in.queue and h.partition_key = running_in.partition_key);
 end;
 $$;
 comment on function :SCHEMA.running_in is 'How many jobs of a partition run, in a queue that has a ceiling.';

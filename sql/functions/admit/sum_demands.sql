@@ -6,16 +6,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- A line is a queue, a partition and a set of classes, so its first job speaks for all.
+  -- The jobs of a line have the same classes, so its first job speaks for all.
   return array(
-    select cast(
-      row((f.job).queue, (f.job).partition_key, (f.job).rate_classes, s.jobs, s.weight, s.deadline_ms) as
-        :SCHEMA.demand)
+    select cast(row(s.lane, (f.job).queue, (f.job).partition_key, (f.job).rate_classes, s.jobs, s.weight,
+      s.keys) as :SCHEMA.demand)
     from (
-      select min(c.ordinality)::integer as first, count(*) as jobs, sum(c.weight) as weight,
-        min(c.deadline_ms) as deadline_ms
+      select c.lane, min(c.ordinality)::integer as first, count(*) as jobs, sum(c.weight) as weight,
+        array_agg(c.key) as keys
       from unnest(candidates) with ordinality c
-      group by c.lane_no) s
+      group by c.lane) s
     cross join lateral (select candidates[s.first] as job offset 0) f);
 end;
 $$;

@@ -7,30 +7,37 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-#variable_conflict use_column
 declare
   v_choice :SCHEMA.lane_choice;
   v_classes text[];
   v_full :SCHEMA.partition[];
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
-  select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
-  into v_classes, v_choice.ready_ms
-  from :SCHEMA.rate_class r
-  where r.name in (
-      select n from (select distinct l.class_key from unnest(usable_lanes.lanes) l where l.class_key <> '') k
-      cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
-    and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
-  select array_agg(cast(row(m.queue, r.partition_key, 0) as :SCHEMA.partition))
-  into v_full
-  from (
-    select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
-    from :SCHEMA.concurrency_limit c
-    join unnest(usable_lanes.lanes) l on l.queue = c.queue
-    where c.on_saturated = 'queue'
-    group by c.queue, c.max_concurrent) m
-  cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
-  where r.running >= m.max_concurrent;
+  with line as materialized (
+    select l.queue, l.partition_key, l.class_key from unnest(usable_lanes.lanes) l
+  ), short as (
+    select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
+    from (select distinct l.class_key from line l where l.class_key <> '') k
+    cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n(name)
+    join :SCHEMA.rate_class r on r.name = n.name
+    where :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
+  ), saturated as (
+    select m.queue, r.partition_key
+    from (select l.queue, array_agg(l.partition_key) as partition_keys from line l group by l.queue) q
+    join :SCHEMA.concurrency_limit m on m.queue = q.queue and m.on_saturated = 'queue'
+    cross join lateral (
+      select h.partition_key
+      from :SCHEMA.held_place h
+      where h.queue = m.queue and h.partition_key = any (q.partition_keys)
+      group by h.partition_key
+      having count(*) >= m.max_concurrent) r
+  )
+  select s.names, s.ready_ms, f.partitions
+  into v_classes, v_choice.ready_ms, v_full
+  from (select array_agg(s.name) as names, min(s.ready_ms) as ready_ms from short s) s
+  cross join (
+    select array_agg(cast(row(f.queue, f.partition_key, 0) as :SCHEMA.partition)) as partitions
+      from saturated f) f;
   if v_classes is null and v_full is null then
     v_choice.lanes := lanes;
     return v_choice;

@@ -29,8 +29,10 @@ begin
   elsif v_job.state <> 'available' then
     return;
   end if;
-  select j.ctid into v_candidate.tid from :SCHEMA.job j where j.key = v_job.key and j.state = 'available';
+  v_pass := :SCHEMA.backend_pass(v_job.key);
+  v_candidate.tid := v_pass.places[1];
   v_candidate.key := v_job.key;
+  v_candidate.lane := 1;
   v_candidate.queue := v_job.queue;
   v_candidate.partition_key := v_job.partition_key;
   v_candidate.priority := v_job.priority;
@@ -39,13 +41,10 @@ begin
   v_candidate.weight := v_job.weight;
   v_candidate.deadline_ms := v_job.deadline_ms;
   v_candidate.rank := 1;
-  v_verdict := :SCHEMA.apply_policies(array[v_candidate], '{}');
+  v_verdict := :SCHEMA.apply_policies(array[v_candidate], null, true, true, :SCHEMA.now_ms());
   if v_verdict.admitted = '{}' then
     return;
   end if;
-  v_pass.chosen := v_verdict.admitted;
-  v_pass.places := array[v_candidate.tid];
-  v_pass.keys := array[v_candidate.key];
   v_pass.charging := v_verdict.charging;
   v_pass.own_leases := v_verdict.own_leases;
   delete from :SCHEMA.run_lease r where r.job_id = backend_claim_named.job_id returning * into v_reserved;

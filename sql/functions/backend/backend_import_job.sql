@@ -11,7 +11,6 @@ as $$
 declare
   v_job :SCHEMA.job;
   v_pass :SCHEMA.gate_pass;
-  v_place tid;
   v_claims :SCHEMA.claim[];
 begin
   if input.attempt > 1 then
@@ -20,9 +19,11 @@ begin
   if input.status = 'canceled' then
     perform :SCHEMA.cancel_jobs(array[backend_import_job.key]);
   elsif input.status <> 'queued' then
-    select j.ctid into v_place from :SCHEMA.job j where j.key = backend_import_job.key;
-    v_pass.places := array[v_place];
-    v_pass.keys := array[backend_import_job.key];
+    -- As for an admission: a ceiling that is made meanwhile waits, and one that is there counts the job.
+    lock table :SCHEMA.lease in row exclusive mode;
+    v_pass := :SCHEMA.backend_pass(backend_import_job.key);
+    v_pass.own_leases := (
+      select array_agg(m.queue) from :SCHEMA.concurrency_limit m where m.queue = v_pass.lanes[1].queue);
     v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text,
       :SCHEMA.now_ms(), 30000) c);
     perform :SCHEMA.backend_open_runs(v_claims, 'backend', true);

@@ -23,7 +23,7 @@ begin
   elsif backend_leave_running.run_id is null and outcome = 'rate_limited'
     and v_lease.expires_at_ms <= :SCHEMA.now_ms() then
     perform :SCHEMA.lose_leases(array[job.key]);
-    delete from :SCHEMA.lease l where l.lease_no = job.lease_no and l.queue is not null;
+    perform :SCHEMA.drop_leases(array[job.lease_no]);
   end if;
   if v_settled = '{}' or exists (
     select from :SCHEMA.job j where j.key = job.key and j.state = 'running' and j.fence = job.fence)

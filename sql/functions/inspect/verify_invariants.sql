@@ -15,6 +15,15 @@ begin
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
+    select 'a job that runs under a ceiling holds a slot of it', :SCHEMA.job_id(j.key, j.id), 'queue '
+      || j.queue || ', partition ' || j.partition_key
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    join :SCHEMA.concurrency_limit m on m.queue = j.queue
+    where j.state = 'running' and not exists (
+      select from :SCHEMA.lease l
+      where l.lease_no = j.lease_no and l.queue = j.queue and l.partition_key = j.partition_key)
+    limit 100;
+  return query
     select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
       || j.partition_key
     from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j

@@ -1,14 +1,14 @@
 create or replace function :SCHEMA.check_duration(field text, value bigint)
-returns void
+returns bigint
 language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform :SCHEMA.check_range(field, value, 1, 315576000000000);
+  return :SCHEMA.check_range(field, value, 1, 315576000000000);
 end;
 $$;
 comment on function :SCHEMA.check_duration is
-  'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
+  'The duration in ms, or HR007 invalid unless it is 1 ms to 10,000 years.';
 revoke all on function :SCHEMA.check_duration from public;

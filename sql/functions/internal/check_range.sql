@@ -1,6 +1,6 @@
 create or replace function :SCHEMA.check_range(field text, value bigint, least_value bigint,
   greatest_value bigint)
-returns void
+returns bigint
 language plpgsql
 stable
 security definer
@@ -13,8 +13,9 @@ begin
     perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, least_value || '..'
       || greatest_value);
   end if;
+  return value;
 end;
 $$;
 comment on function :SCHEMA.check_range is
-  'Raises HR007 invalid unless the number is present and within its bounds.';
+  'The number, or HR007 invalid unless it is present and within its bounds.';
 revoke all on function :SCHEMA.check_range from public;

@@ -1,6 +1,6 @@
 create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer,
   may_be_empty boolean default false)
-returns void
+returns text
 language plpgsql
 stable
 security definer
@@ -13,8 +13,9 @@ begin
     perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most '
       || max_bytes || ' bytes');
   end if;
+  return value;
 end;
 $$;
 comment on function :SCHEMA.check_text is
-  'Raises HR007 invalid unless the text is present and within its number of bytes.';
+  'The text, or HR007 invalid unless it is present and within its number of bytes.';
 revoke all on function :SCHEMA.check_text from public;

@@ -13,6 +13,9 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_empty bigint[];
+  v_worn bigint[];
+  v_freed text[];
 begin
   insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
   select s.queue, v_now,
@@ -23,10 +26,21 @@ begin
   group by s.queue;
   delete from :SCHEMA.job_extra x
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
-  if exists (select from unnest(settled) s where s.own_lease) then
-    perform :SCHEMA.drop_leases(array(select distinct s.lease_no from unnest(settled) s where s.own_lease));
+  select array_agg(l.lease_no) filter (where l.ended = l.place_count),
+    array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
+  into v_empty, v_worn, v_freed
+  from (
+    select s.lease_no, s.queue, s.place_count, count(*) as ended
+    from unnest(settled) s
+    where s.place_count is not null
+    group by s.lease_no, s.queue, s.place_count) l;
+  if v_freed is not null then
+    delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
+    if v_worn is not null then
+      perform :SCHEMA.drop_leases(v_worn);
+    end if;
     -- A place under a ceiling is free: whoever waits for it may sleep.
-    perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
+    perform :SCHEMA.wake_workers(v_freed);
   end if;
   if exists (select from unnest(acks) a where a.result is not null) then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)

@@ -18,7 +18,8 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, case when l.queue is not null
+        then cardinality(l.keys) end as place_count
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -36,7 +37,7 @@ begin
       where j.ctid = h.tid
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
-          h.lease_no, h.own_lease,
+          h.lease_no, h.place_count,
         j.weight, coalesce(j.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;

@@ -16,8 +16,8 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
-      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, case when l.queue is not null
+      then cardinality(l.keys) end as place_count, coalesce(c.max_attempts, h.max_attempts) as max_attempts,
       coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
         coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
@@ -68,7 +68,7 @@ begin
     where j.ctid = h.tid
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
-        h.lease_no, h.own_lease,
+        h.lease_no, h.place_count,
       j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;

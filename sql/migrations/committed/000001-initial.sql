@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c08ef086006929fbd736a0784c3d9ff2e5df1ed4
+--! Hash: sha1:b6e19e42a77f9188b67ce8b5f7d6148298c18d7e
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -184,6 +184,7 @@ create type :SCHEMA.lane_entry as (
 comment on type :SCHEMA.lane_entry is 'A line and the first place in it that a job has taken.';
 
 create type :SCHEMA.lane_start as (
+  place integer,
   no bigint,
   queue text,
   partition_key text,
@@ -197,12 +198,12 @@ create type :SCHEMA.lane_start as (
   moved_at_ms bigint,
   most integer
 );
-comment on type :SCHEMA.lane_start is 'A line to draw from, and where to start in it.';
+comment on type :SCHEMA.lane_start is 'A line to draw from, its place among those of the call, and where to start in it.';
 
 create type :SCHEMA.candidate as (
   tid tid,
   key bigint,
-  lane_no bigint,
+  lane integer,
   queue text,
   partition_key text,
   priority integer,
@@ -213,7 +214,8 @@ create type :SCHEMA.candidate as (
   served_at_ms bigint,
   rank integer
 );
-comment on type :SCHEMA.candidate is 'A job that the gate has drawn and locked, with what its policies look at.';
+comment on type :SCHEMA.candidate is
+  'A job that the gate has drawn and locked, with the place of its line and what its policies look at.';
 
 create type :SCHEMA.job_summary as (
   id text,
@@ -316,11 +318,11 @@ create type :SCHEMA.settled_job as (
   worker text,
   claimed_at_ms bigint,
   lease_no bigint,
-  own_lease boolean,
+  place_count integer,
   weight integer,
   charged text[]
 );
-comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; own_lease: its lease held no other job.';
+comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; place_count: for how many jobs its lease was opened, if under a ceiling.';
 
 create table :SCHEMA.lease (
   lease_no bigint generated always as identity primary key,
@@ -335,9 +337,18 @@ create table :SCHEMA.lease (
 create index lease_expiry on :SCHEMA.lease (expires_at_ms);
 create index lease_partition on :SCHEMA.lease (queue, partition_key) where queue is not null;
 comment on table :SCHEMA.lease is
-  'One row for the jobs of a claim; a job under a concurrency ceiling has a row of its own, which names its queue and '
-  'partition. Rows of finished jobs stay until they expire.';
-comment on column :SCHEMA.lease.keys is 'The jobs claimed under it; a job is still held only if its lease_no says so.';
+  'One row for the jobs of a claim; or, where there are ceilings, one for those of each line, which names its queue and '
+  'partition if they have one. Rows of finished jobs stay until they expire.';
+
+create view :SCHEMA.held_place as
+select l.queue, l.partition_key, l.lease_no, k.key
+from :SCHEMA.lease l
+cross join lateral unnest(l.keys) k(key)
+-- offset 0: each job is looked up by its key, whatever the statistics say.
+cross join lateral (select from :SCHEMA.job j where j.key = k.key and j.lease_no = l.lease_no offset 0) j
+where l.queue is not null;
+comment on view :SCHEMA.held_place is
+  'The jobs that run under a ceiling, as the leases have them, so that no place can leak.';
 
 create table :SCHEMA.lane (
   no bigint generated always as identity primary key,
@@ -382,6 +393,18 @@ create table :SCHEMA.lane_return (
 create index lane_return_lane on :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority);
 comment on table :SCHEMA.lane_return is
   'Jobs that came into line before a remembered position; the gate starts there, and the next move of the lane takes the row.';
+
+create view :SCHEMA.lane_head as
+select l.*, coalesce(r.at_ms, l.from_ms) as start_ms, coalesce(r.key, l.from_key) as start_key
+from :SCHEMA.lane l
+left join lateral (
+  select t.at_ms, t.key
+  from :SCHEMA.lane_return t
+  where t.queue = l.queue and t.partition_key = l.partition_key and t.sticky_worker = l.sticky_worker
+    and t.class_key = l.class_key and t.priority = l.priority and (t.at_ms, t.key) < (l.from_ms, l.from_key)
+  order by t.at_ms, t.key
+  limit 1) r on true;
+comment on view :SCHEMA.lane_head is 'The lines, and where the gate starts to look in each.';
 
 create table :SCHEMA.rate_class (
   name text primary key,
@@ -766,26 +789,31 @@ create type :SCHEMA.lane_choice as (lanes :SCHEMA.lane_start[], refusals :SCHEMA
 comment on type :SCHEMA.lane_choice is 'The lines that can be served now, and what stands in the way of the others.';
 
 create type :SCHEMA.demand as (
+  lane integer,
   queue text,
   partition_key text,
   rate_classes text[],
   jobs bigint,
   weight bigint,
-  deadline_ms bigint
+  keys bigint[]
 );
-comment on type :SCHEMA.demand is 'Drawn jobs of one partition and the same rate classes: how many, their weight, the first deadline.';
+comment on type :SCHEMA.demand is 'Drawn jobs of the line at this place, which has one queue, partition and set of rate classes: how many, their weight, which.';
 
 create type :SCHEMA.verdict as (
   admitted :SCHEMA.candidate[],
   refusals :SCHEMA.refusal[],
-  closed bigint[],
+  closed integer[],
+  demands :SCHEMA.demand[],
   charging text[],
+  short boolean,
+  ceilings :SCHEMA.concurrency_limit[],
   own_leases text[],
-  demands :SCHEMA.demand[]
+  at_ms bigint
 );
 comment on type :SCHEMA.verdict is
-  'What the policies say of drawn jobs: who passes, which lines are closed, which classes are charged, which queues need '
-  'a lease for each partition, and what those that pass ask for.';
+  'What the policies say of drawn jobs: who passes, which lines are closed, and what those that pass ask for; with the rate '
+  'classes that were locked for it, whether one of them is short of tokens, the ceilings that were locked, their queues, and '
+  'when it all was.';
 
 create type :SCHEMA.lane_reach as (no bigint, last_ms bigint, last_key bigint);
 comment on type :SCHEMA.lane_reach is 'How far jobs of a line have been chosen.';
@@ -802,22 +830,26 @@ create type :SCHEMA.gate_pass as (
   lanes :SCHEMA.lane_start[],
   chosen :SCHEMA.candidate[],
   refusals :SCHEMA.refusal[],
-  asked bigint[],
-  dry bigint[],
-  cut bigint[],
+  asked integer[],
+  dry integer[],
+  cut integer[],
   quantum integer,
   crowded boolean,
   partial boolean,
+  demands :SCHEMA.demand[],
   charging text[],
   own_leases text[],
+  decided_ms bigint,
   shares :SCHEMA.queue_share[],
   ready_ms bigint,
   places tid[],
   keys bigint[],
+  lane_of integer[],
   reached :SCHEMA.lane_reach[]
 );
 comment on type :SCHEMA.gate_pass is
-  'One call of the gate: the jobs chosen, and of its lines which were asked, which ran dry, and which had more than they gave.';
+  'One call of the gate: the jobs chosen, where they are and the places of their lines; and of these lines which were asked, '
+  'which ran dry, and which had more than they gave.';
 
 create type :SCHEMA.found_jobs as (
   keys bigint[],
@@ -1465,18 +1497,18 @@ revoke all on function :SCHEMA.channel from public;
 --! EndIncluded internal/channel.sql
 --! Included internal/check_duration.sql
 create or replace function :SCHEMA.check_duration(field text, value bigint)
-returns void
+returns bigint
 language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform :SCHEMA.check_range(field, value, 1, 315576000000000);
+  return :SCHEMA.check_range(field, value, 1, 315576000000000);
 end;
 $$;
 comment on function :SCHEMA.check_duration is
-  'Raises HR007 invalid unless the duration is 1 ms to 10,000 years.';
+  'The duration in ms, or HR007 invalid unless it is 1 ms to 10,000 years.';
 revoke all on function :SCHEMA.check_duration from public;
 --! EndIncluded internal/check_duration.sql
 --! Included internal/check_max_rows.sql
@@ -1498,7 +1530,7 @@ revoke all on function :SCHEMA.check_max_rows from public;
 --! Included internal/check_range.sql
 create or replace function :SCHEMA.check_range(field text, value bigint, least_value bigint,
   greatest_value bigint)
-returns void
+returns bigint
 language plpgsql
 stable
 security definer
@@ -1511,16 +1543,17 @@ begin
     perform :SCHEMA.raise_invalid(field, 'is out of bounds: ' || value, least_value || '..'
       || greatest_value);
   end if;
+  return value;
 end;
 $$;
 comment on function :SCHEMA.check_range is
-  'Raises HR007 invalid unless the number is present and within its bounds.';
+  'The number, or HR007 invalid unless it is present and within its bounds.';
 revoke all on function :SCHEMA.check_range from public;
 --! EndIncluded internal/check_range.sql
 --! Included internal/check_text.sql
 create or replace function :SCHEMA.check_text(field text, value text, max_bytes integer,
   may_be_empty boolean default false)
-returns void
+returns text
 language plpgsql
 stable
 security definer
@@ -1533,10 +1566,11 @@ begin
     perform :SCHEMA.raise_invalid(field, 'is too long: ' || octet_length(value) || ' bytes', 'at most '
       || max_bytes || ' bytes');
   end if;
+  return value;
 end;
 $$;
 comment on function :SCHEMA.check_text is
-  'Raises HR007 invalid unless the text is present and within its number of bytes.';
+  'The text, or HR007 invalid unless it is present and within its number of bytes.';
 revoke all on function :SCHEMA.check_text from public;
 --! EndIncluded internal/check_text.sql
 --! Included internal/crash_limit.sql
@@ -2820,11 +2854,18 @@ declare
   v_pass :SCHEMA.gate_pass;
   v_hint :SCHEMA.claim;
   v_now bigint;
+  v_limited boolean;
+  v_quarantined boolean;
+  v_paused boolean;
 begin
   v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
   lock table :SCHEMA.lease in row exclusive mode;
-  if exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused) then
+  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit),
+    exists (select from :SCHEMA.quarantine),
+    exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused)
+  into v_limited, v_quarantined, v_paused;
+  if v_paused then
     v_queues := array(
       select q.queue from unnest(v_queues) q(queue)
       where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
@@ -2834,11 +2875,9 @@ begin
   v_hint.refused := '{}';
   if capacity > 0 and v_queues <> '{}' then
     v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
-    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_now);
-    if v_pass.charging is not null or v_pass.own_leases is not null then
-      -- The locks on classes and ceilings may have been waited for.
-      v_now := :SCHEMA.now_ms();
-    end if;
+    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_limited, v_quarantined,
+      v_now);
+    v_now := coalesce(v_pass.decided_ms, v_now);
     if v_pass.keys is not null then
       return query
         select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text),
@@ -3006,13 +3045,15 @@ as $$
 declare
   v_queue text;
 begin
-  perform :SCHEMA.check_text('worker', worker, 255), :SCHEMA.check_range('capacity', capacity, 0, 10000),
-    :SCHEMA.check_duration('lease_ms', lease_ms);
+  -- Assigned, not performed: that needs no query of its own.
+  worker := :SCHEMA.check_text('worker', worker, 255);
+  capacity := :SCHEMA.check_range('capacity', capacity, 0, 10000);
+  lease_ms := :SCHEMA.check_duration('lease_ms', lease_ms);
   if quantum is not null then
-    perform :SCHEMA.check_range('quantum', quantum, 1, 10000);
+    quantum := :SCHEMA.check_range('quantum', quantum, 1, 10000);
   end if;
   if lease_id is not null then
-    perform :SCHEMA.check_text('lease_id', lease_id, 255);
+    lease_id := :SCHEMA.check_text('lease_id', lease_id, 255);
   end if;
   if queues is null or cardinality(queues) > 1000 then
     perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
@@ -3050,24 +3091,25 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_lease_no bigint;
   v_leases bigint[];
 begin
   if pass.own_leases is null then
-    v_leases := array_fill(:SCHEMA.open_lease(pass.keys, worker, lease_id, at_ms, at_ms + lease_ms),
-      array[cardinality(pass.keys)]);
+    v_lease_no := :SCHEMA.open_lease(pass.keys, worker, lease_id, at_ms, at_ms + lease_ms);
   else
-    v_leases := :SCHEMA.open_leases(pass.chosen, pass.own_leases, worker, lease_id, at_ms, at_ms + lease_ms);
+    v_leases := :SCHEMA.open_leases(pass, worker, lease_id, at_ms, at_ms + lease_ms);
   end if;
   -- By their places, which can't change while the caller has them locked: that saves a descent into the
   -- index. The plan is held to a loop over them, so the rows come back in the order chosen.
   return query
     update :SCHEMA.job j
-    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1, lease_no = c.lease_no,
-      claimed_at_ms = claim_jobs.at_ms, charged = case
+    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
+      lease_no = coalesce(v_lease_no, v_leases[c.lane]), claimed_at_ms = claim_jobs.at_ms, charged = case
         when j.rate_classes is null or j.rate_classes <@ pass.charging then null
+        when pass.charging is null then '{}'
         else array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
       end
-    from rows from (unnest(pass.places), unnest(v_leases)) c(tid, lease_no)
+    from rows from (unnest(pass.places), unnest(pass.lane_of)) c(tid, lane)
     where j.ctid = c.tid and j.state = 'available'
     returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
       j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers,
@@ -3105,7 +3147,7 @@ begin
   select coalesce(array_agg(d.candidate), '{}'), coalesce(bool_or(d.dated), false)
   into v_drawn.jobs, v_drawn.dated
   from (
-    select d.deadline_ms is not null as dated, cast(row(d.tid, d.key, l.no, l.queue, l.partition_key,
+    select d.deadline_ms is not null as dated, cast(row(d.tid, d.key, l.place, l.queue, l.partition_key,
       l.priority, d.scheduled_at_ms, d.rate_classes, d.weight, d.deadline_ms, l.served_at_ms,
         row_number() over (
         partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)) as
@@ -3144,6 +3186,18 @@ as $$
 declare
   v_lanes :SCHEMA.lane_start[];
 begin
+  if cardinality(lanes_of.queues) = 1 then
+    -- Most queues have a single line, for which nobody need take turns.
+    v_lanes := array(
+      select cast(row(1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+        l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
+      from :SCHEMA.lane_head l
+      where l.queue = lanes_of.queues[1] and l.sticky_worker in ('', lanes_of.worker)
+      limit 2);
+    if cardinality(v_lanes) < 2 then
+      return nullif(v_lanes, '{}');
+    end if;
+  end if;
   with picked as (
     select l.queue, l.partition_key, min(l.served_at_ms) as served_at_ms
     from unnest(lanes_of.queues) q(queue)
@@ -3156,28 +3210,20 @@ begin
     group by l.queue, l.partition_key
   ), lanes as (
     select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
-      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.from_ms, l.from_key,
-        l.tip_key, l.moved_at_ms,
-      p.served_at_ms
+      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.start_ms, l.start_key,
+      l.tip_key, l.moved_at_ms, p.served_at_ms
     from picked p
-    join :SCHEMA.lane l on l.queue = p.queue and l.partition_key = p.partition_key
+    join :SCHEMA.lane_head l on l.queue = p.queue and l.partition_key = p.partition_key
       and l.sticky_worker in ('', lanes_of.worker)
     order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
   )
-  select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
-    l.served_at_ms,
-      coalesce(r.at_ms, l.from_ms), coalesce(r.key, l.from_key), l.tip_key, l.moved_at_ms,
-        0) as :SCHEMA.lane_start)
-    order by l.served_at_ms, l.priority desc, l.no)
+  select array_agg(cast(row(l.place, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
+    l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
+    order by l.place)
   into v_lanes
-  from lanes l
-  left join lateral (
-    select t.at_ms, t.key
-    from :SCHEMA.lane_return t
-    where t.queue = l.queue and t.partition_key = l.partition_key and t.sticky_worker = l.sticky_worker
-      and t.class_key = l.class_key and t.priority = l.priority and (t.at_ms, t.key) < (l.from_ms, l.from_key)
-    order by t.at_ms, t.key
-    limit 1) r on true;
+  from (
+    select n.*, row_number() over (order by n.served_at_ms, n.priority desc, n.no) as place
+    from lanes n) l;
   return v_lanes;
 end;
 $$;
@@ -3219,16 +3265,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- A line is a queue, a partition and a set of classes, so its first job speaks for all.
+  -- The jobs of a line have the same classes, so its first job speaks for all.
   return array(
-    select cast(
-      row((f.job).queue, (f.job).partition_key, (f.job).rate_classes, s.jobs, s.weight, s.deadline_ms) as
-        :SCHEMA.demand)
+    select cast(row(s.lane, (f.job).queue, (f.job).partition_key, (f.job).rate_classes, s.jobs, s.weight,
+      s.keys) as :SCHEMA.demand)
     from (
-      select min(c.ordinality)::integer as first, count(*) as jobs, sum(c.weight) as weight,
-        min(c.deadline_ms) as deadline_ms
+      select c.lane, min(c.ordinality)::integer as first, count(*) as jobs, sum(c.weight) as weight,
+        array_agg(c.key) as keys
       from unnest(candidates) with ordinality c
-      group by c.lane_no) s
+      group by c.lane) s
     cross join lateral (select candidates[s.first] as job offset 0) f);
 end;
 $$;
@@ -3239,8 +3284,7 @@ revoke all on function :SCHEMA.sum_demands from public;
 --! EndIncluded admit/sum_demands.sql
 --! Included admit/open_leases.sql
 create or replace function :SCHEMA.open_leases(
-  chosen :SCHEMA.candidate[], own_leases text[], worker text, lease_id text, at_ms bigint,
-    expires_at_ms bigint
+  pass :SCHEMA.gate_pass, worker text, lease_id text, at_ms bigint, expires_at_ms bigint
 )
 returns bigint[]
 language plpgsql
@@ -3249,35 +3293,30 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_nestloop = off
 as $$
-#variable_conflict use_variable
 declare
-  v_keys bigint[];
-  v_shared bigint;
   v_leases bigint[];
 begin
-  select array_agg(c.key) into v_keys from unnest(chosen) c where c.queue <> all (own_leases);
-  if v_keys is not null then
-    v_shared := :SCHEMA.open_lease(v_keys, worker, lease_id, at_ms, expires_at_ms);
-  end if;
-  with own as (
+  with opened as (
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
-    select lease_id, worker, c.queue, c.partition_key, at_ms, expires_at_ms, array_agg(c.key)
-    from unnest(chosen) c
-    where c.queue = any (own_leases)
-    group by c.queue, c.partition_key
-    returning lease.lease_no, lease.queue, lease.partition_key
+    select open_leases.lease_id, open_leases.worker,
+      case when d.queue = any (pass.own_leases) then d.queue end,
+      case when d.queue = any (pass.own_leases) then d.partition_key end,
+      open_leases.at_ms, open_leases.expires_at_ms, d.keys
+    from unnest(pass.demands) d
+    returning lease.lease_no, lease.keys[1] as first_key
   )
-  select array_agg(coalesce(o.lease_no, v_shared) order by c.ordinality)
+  select array_agg(o.lease_no order by l.place)
   into v_leases
-  from unnest(chosen) with ordinality c
-  left join own o on o.queue = c.queue and o.partition_key = c.partition_key;
+  from unnest(pass.lanes) l
+  left join unnest(pass.demands) d on d.lane = l.place
+  left join opened o on o.first_key = d.keys[1];
   return v_leases;
 end;
 $$;
 comment on function :SCHEMA.open_leases is
-  'Writes the leases of jobs about to be claimed and returns their numbers, one for each job: a lease for '
-  'each partition of a queue under a ceiling (own_leases), by which its running jobs are counted '
-  '(running_in), and one for all the others.';
+  'Writes the leases of jobs about to be claimed, one for each line, and returns their numbers by the place '
+  'of the line. Those of a queue under a ceiling (own_leases) name their partition, by which its running '
+  'jobs are counted (running_in).';
 revoke all on function :SCHEMA.open_leases from public;
 --! EndIncluded admit/open_leases.sql
 --! Included admit/draw_head.sql
@@ -3356,14 +3395,14 @@ begin
   foreach v_lane in array coalesce(pass.lanes, '{}') loop
     if v_lane.moved_at_ms < at_ms - 50 then
       return array(
-        select cast(row(r.lane_no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
+        select cast(row(l.no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
         from (
-          select distinct on (c.lane_no) c.lane_no, c.scheduled_at_ms, c.key
+          select distinct on (c.lane) c.lane, c.scheduled_at_ms, c.key
           from unnest(pass.chosen) c
-          order by c.lane_no, c.scheduled_at_ms desc, c.key desc) r
-        join unnest(pass.lanes) l on l.no = r.lane_no
+          order by c.lane, c.scheduled_at_ms desc, c.key desc) r
+        join unnest(pass.lanes) l on l.place = r.lane
         where :SCHEMA.lane_is_due(l, r.key, at_ms)
-        order by r.lane_no);
+        order by l.no);
     end if;
   end loop;
   return null;
@@ -3479,8 +3518,8 @@ begin
         from unnest(allot.lanes) with ordinality u
         group by u.queue, u.partition_key) p
     )
-    select array_agg(cast(row(l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
-      l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+    select array_agg(cast(row(l.place, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
+      l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
@@ -3499,7 +3538,10 @@ comment on function :SCHEMA.allot is
 revoke all on function :SCHEMA.allot from public;
 --! EndIncluded admit/allot.sql
 --! Included admit/apply_policies.sql
-create or replace function :SCHEMA.apply_policies(candidates :SCHEMA.candidate[], chosen :SCHEMA.candidate[])
+create or replace function :SCHEMA.apply_policies(
+  candidates :SCHEMA.candidate[], earlier :SCHEMA.demand[], quarantined boolean, dated boolean,
+    at_ms bigint
+)
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -3515,13 +3557,41 @@ begin
   v_verdict.refusals := '{}';
   v_verdict.closed := '{}';
   v_verdict.demands := :SCHEMA.sum_demands(candidates);
-  if exists (select from :SCHEMA.quarantine) then
+  if quarantined then
     v_verdict := :SCHEMA.judge_quarantine(v_verdict);
   end if;
-  v_verdict := :SCHEMA.judge_deadline(v_verdict);
-  -- The order of the locks: rate classes by name, then ceilings by name.
-  v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
-  v_verdict := :SCHEMA.judge_ceilings(v_verdict, chosen);
+  if dated then
+    v_verdict := :SCHEMA.judge_deadline(v_verdict);
+  end if;
+  -- Only those of these jobs: queues with other classes never wait for each other. The tokens are those of
+  -- the row as it is once it is locked.
+  select array_agg(l.name), bool_or(l.short) into v_verdict.charging, v_verdict.short
+  from (
+    select r.name, s.weight > :SCHEMA.class_tokens(r, apply_policies.at_ms) as short
+    from (
+      select n.name, sum(d.weight) as weight
+      from unnest(v_verdict.demands) d
+      cross join unnest(d.rate_classes) n(name)
+      group by n.name) s
+    join :SCHEMA.rate_class r on r.name = s.name
+    order by r.name
+    for update of r) l;
+  select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_verdict.ceilings, v_verdict.own_leases
+  from (
+    select m as ceiling from :SCHEMA.concurrency_limit m
+    where m.queue in (select d.queue from unnest(v_verdict.demands) d)
+    order by m.name
+    for update) l;
+  if v_verdict.charging is not null or v_verdict.ceilings is not null then
+    -- The locks may have been waited for.
+    v_verdict.at_ms := :SCHEMA.now_ms();
+  end if;
+  if v_verdict.short then
+    v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
+  end if;
+  if v_verdict.ceilings is not null then
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict, earlier);
+  end if;
   if v_verdict.charging is not null then
     perform :SCHEMA.charge_classes(v_verdict);
   end if;
@@ -3530,8 +3600,8 @@ end;
 $$;
 comment on function :SCHEMA.apply_policies is
   'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate '
-  'classes of those that pass. chosen are those that passed earlier in the call. Names the lines that are '
-  'closed for the rest of it.';
+  'classes of those that pass. earlier: what passed before in the same call; quarantined, dated: whether '
+  'there is a quarantine, or a job with a deadline. Names lines that are closed for the rest of the call.';
 revoke all on function :SCHEMA.apply_policies from public;
 --! EndIncluded admit/apply_policies.sql
 --! Included admit/charge_classes.sql
@@ -3542,14 +3612,12 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_now bigint := :SCHEMA.now_ms();
 begin
   update :SCHEMA.rate_class r
   set level = least(r.burst * r.window_ms::numeric,
-        r.level + greatest(0, v_now - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
+        r.level + greatest(0, verdict.at_ms - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
           r.window_ms,
-    refilled_at_ms = greatest(r.refilled_at_ms, v_now)
+    refilled_at_ms = greatest(r.refilled_at_ms, verdict.at_ms)
   from (
     select n.name, sum(d.weight) as spent
     from unnest(verdict.demands) d
@@ -3564,7 +3632,7 @@ revoke all on function :SCHEMA.charge_classes from public;
 --! EndIncluded admit/charge_classes.sql
 --! Included admit/choose.sql
 create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer,
-  at_ms bigint)
+  limited boolean, quarantined boolean, at_ms bigint)
 returns :SCHEMA.gate_pass
 language plpgsql
 volatile
@@ -3582,14 +3650,8 @@ declare
   v_taken bigint[] := '{}';
   v_left integer := capacity;
   v_alone boolean;
-  v_limited boolean;
-  v_policed boolean;
+  v_policed boolean := limited or quarantined;
 begin
-  select p.limited, p.limited or p.quarantined into v_limited, v_policed
-  from (
-    select exists (select from :SCHEMA.rate_class)
-      or exists (select from :SCHEMA.concurrency_limit) as limited,
-        exists (select from :SCHEMA.quarantine) as quarantined) p;
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
   v_pass.chosen := '{}';
   v_pass.refusals := '{}';
@@ -3600,7 +3662,7 @@ begin
   v_pass.partial := false;
   v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
-  if v_limited and v_lanes is not null then
+  if limited and v_lanes is not null then
     v_usable := :SCHEMA.usable_lanes(v_lanes, at_ms);
     v_lanes := v_usable.lanes;
     v_pass.refusals := coalesce(v_usable.refusals, '{}');
@@ -3637,15 +3699,20 @@ begin
       end;
     end if;
     if v_policed or v_drawn.dated then
-      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.chosen);
+      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.demands, quarantined, v_drawn.dated, at_ms);
       v_pass.refusals := v_pass.refusals || v_verdict.refusals;
       v_pass.charging := v_pass.charging || v_verdict.charging;
       v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
+      v_pass.decided_ms := coalesce(v_verdict.at_ms, v_pass.decided_ms);
     else
       v_verdict.admitted := v_picked;
       v_verdict.closed := '{}';
     end if;
     v_pass.chosen := v_pass.chosen || v_verdict.admitted;
+    if v_policed then
+      v_pass.demands := case when v_round = 1 then v_verdict.demands
+        else :SCHEMA.sum_demands(v_pass.chosen) end;
+    end if;
     v_left := v_left - cardinality(v_verdict.admitted);
     if v_pass.shares is not null then
       v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
@@ -3655,18 +3722,21 @@ begin
       and (v_alone or not exists (select from unnest(v_lanes) l where l.most = 0));
 
     v_taken := v_taken || array(select p.key from unnest(v_picked) p);
-    v_pass.asked := v_pass.asked || array(select l.no from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(select distinct d.lane_no from unnest(v_drawn.jobs) d where d.key <> all (v_taken));
+    v_pass.asked := v_pass.asked || array(select l.place from unnest(v_lanes) l where l.most > 0);
+    v_pass.cut := array(select distinct d.lane from unnest(v_drawn.jobs) d where d.key <> all (v_taken));
     v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
     exit when quantum is not null;
     v_pass.dry := v_pass.dry || array(
-      select l.no from unnest(v_lanes) l
-      where l.most > 0 and l.no <> all (v_pass.cut)
-        and (select count(*) from unnest(v_drawn.jobs) d where d.lane_no = l.no) < l.most);
+      select l.place from unnest(v_lanes) l
+      where l.most > 0 and l.place <> all (v_pass.cut)
+        and (select count(*) from unnest(v_drawn.jobs) d where d.lane = l.place) < l.most);
     v_lanes := array(
-      select l from unnest(v_lanes) l where l.no <> all (v_pass.dry) and l.no <> all (v_verdict.closed));
+      select l from unnest(v_lanes) l where l.place <> all (v_pass.dry)
+        and l.place <> all (v_verdict.closed));
   end loop;
-  select array_agg(c.tid), array_agg(c.key) into v_pass.places, v_pass.keys from unnest(v_pass.chosen) c;
+  select array_agg(c.tid), array_agg(c.key), array_agg(c.lane)
+  into v_pass.places, v_pass.keys, v_pass.lane_of
+  from unnest(v_pass.chosen) c;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   return v_pass;
 end;
@@ -3787,7 +3857,7 @@ begin
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
       j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
-      v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
+      v.claimed_at_ms, v.lease_no, null, j.weight, null) as :SCHEMA.settled_job) as settled
   )
   select array_agg(d.settled) into v_victims from displaced d;
   if v_victims is null then
@@ -3847,13 +3917,13 @@ declare
   v_turn record;
 begin
   for v_turn in
-    select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.no = any (pass.cut)) as cut_short,
+    select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.place = any (pass.cut)) as cut_short,
       (select count(*) from unnest(pass.chosen) c where c.queue = l.queue
         and c.partition_key = l.partition_key) as served,
       coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
     from unnest(pass.lanes) l
     left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
-    where l.no = any (pass.asked)
+    where l.place = any (pass.asked)
     group by l.queue, l.partition_key, p.deficit
     order by l.queue, l.partition_key
   loop
@@ -3878,7 +3948,7 @@ comment on function :SCHEMA.end_turns is
 revoke all on function :SCHEMA.end_turns from public;
 --! EndIncluded admit/end_turns.sql
 --! Included admit/judge_ceilings.sql
-create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, chosen :SCHEMA.candidate[])
+create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, earlier :SCHEMA.demand[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -3892,28 +3962,26 @@ declare
   v_room bigint;
   v_over bigint[];
 begin
-  for v_limit in
-    select m.* from :SCHEMA.concurrency_limit m
-    where m.queue in (select d.queue from unnest(verdict.demands) d)
-    order by m.name
-    for update
-  loop
-    verdict.own_leases := verdict.own_leases || v_limit.queue;
+  foreach v_limit in array verdict.ceilings loop
     v_over := '{}';
     for v_partition in
-      select p.partition_key, t.room, v_limit.max_concurrent - p.chosen as most
+      select p.partition_key, t.room, v_limit.max_concurrent - p.before as most
       from (
-        select d.partition_key, sum(d.jobs) as jobs, (
-            select count(*) from unnest(chosen) e
-            where e.queue = v_limit.queue and e.partition_key = d.partition_key) as chosen
-        from unnest(verdict.demands) d
+        select d.partition_key, sum(d.jobs) as jobs, sum(d.before) as before
+        from (
+          select n.queue, n.partition_key, n.jobs, 0 as before from unnest(verdict.demands) n
+          union all
+          select e.queue, e.partition_key, 0, e.jobs from unnest(earlier) e) d
         where d.queue = v_limit.queue
         group by d.partition_key) p
-      left join :SCHEMA.running_by_partition(v_limit.queue, array(
-        select distinct d.partition_key from unnest(verdict.demands) d where d.queue = v_limit.queue)) r
-        on r.partition_key = p.partition_key
+      left join (
+        select h.partition_key, count(*) as running
+        from :SCHEMA.held_place h
+        where h.queue = v_limit.queue and h.partition_key = any (array(
+          select n.partition_key from unnest(verdict.demands) n where n.queue = v_limit.queue))
+        group by h.partition_key) r on r.partition_key = p.partition_key
       cross join lateral (
-        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.chosen) as room) t
+        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.before) as room) t
       where p.jobs > t.room
     loop
       v_keys := array(
@@ -3940,9 +4008,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.judge_ceilings is
-  'Holds jobs to the ceilings of their partitions, under a lock on the ceilings, in order of name: what is '
-  'too much waits, is archived, is cancelled, or takes the place of the oldest that runs, as the ceiling '
-  'says.';
+  'Holds jobs to the ceilings of their partitions, which the caller has locked: what is too much waits, is '
+  'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says. earlier: what '
+  'passed before in the same call.';
 revoke all on function :SCHEMA.judge_ceilings from public;
 --! EndIncluded admit/judge_ceilings.sql
 --! Included admit/judge_deadline.sql
@@ -3954,13 +4022,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_now bigint := :SCHEMA.now_ms();
   v_late bigint[];
-  v_now bigint;
 begin
-  if not exists (select from unnest(verdict.demands) d where d.deadline_ms is not null) then
-    return verdict;
-  end if;
-  v_now := :SCHEMA.now_ms();
   v_late := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= v_now);
   if v_late = '{}' then
     return verdict;
@@ -4014,28 +4078,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_now bigint;
   v_over bigint[];
 begin
-  -- Only the classes of these jobs: queues with other classes never wait for each other.
-  verdict.charging := array(
-    select r.name from :SCHEMA.rate_class r
-    where r.name in (select n from unnest(verdict.demands) d cross join unnest(d.rate_classes) n)
-    order by r.name
-    for update);
-  if verdict.charging = '{}' then
-    verdict.charging := null;
-    return verdict;
-  end if;
-  v_now := :SCHEMA.now_ms();
-  if not exists (
-    select from unnest(verdict.demands) d
-    cross join unnest(d.rate_classes) n
-    join :SCHEMA.rate_class r on r.name = n and r.name = any (verdict.charging)
-    group by r.name
-    having sum(d.weight) > :SCHEMA.class_tokens(r, v_now)) then
-    return verdict;
-  end if;
   -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same
   -- class. A job that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
@@ -4046,7 +4090,7 @@ begin
       from unnest(verdict.admitted) with ordinality c
       cross join unnest(c.rate_classes) n
       join (
-        select q.name, q.burst, :SCHEMA.class_tokens(q, v_now) as tokens
+        select q.name, q.burst, :SCHEMA.class_tokens(q, verdict.at_ms) as tokens
         from :SCHEMA.rate_class q
         where q.name = any (verdict.charging)
         offset 0) r on r.name = n) s
@@ -4058,8 +4102,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.judge_rate_classes is
-  'Holds back jobs for which a rate class of theirs has too few tokens, under a lock on those classes, in '
-  'order of name. A class without a row limits nothing.';
+  'Holds back jobs for which a rate class of theirs has too few tokens. The caller has locked the classes.';
 revoke all on function :SCHEMA.judge_rate_classes from public;
 --! EndIncluded admit/judge_rate_classes.sql
 --! Included admit/pick.sql
@@ -4144,7 +4187,7 @@ begin
     group by c.queue);
   if closes then
     verdict.closed := verdict.closed || array(
-      select distinct c.lane_no from unnest(verdict.admitted) c where c.key = any (keys));
+      select distinct c.lane from unnest(verdict.admitted) c where c.key = any (keys));
   end if;
   verdict.admitted := array(
     select verdict.admitted[i]
@@ -4175,18 +4218,19 @@ begin
   if pass.quantum is not null then
     perform :SCHEMA.end_turns(pass, at_ms);
   elsif pass.crowded then
-    perform :SCHEMA.serve_lanes(pass.asked, at_ms);
+    perform :SCHEMA.serve_lanes(array(
+      select l.no from unnest(pass.lanes) l where l.place = any (pass.asked)), at_ms);
   else
     -- Some got one more than others, or were not asked: only then does it matter who is next.
     perform :SCHEMA.serve_lanes(array(
       select l.no
       from unnest(pass.lanes) l
-      where l.no = any (pass.dry) or (l.queue, l.partition_key) in (
+      where l.place = any (pass.dry) or (l.queue, l.partition_key) in (
         select c.queue, c.partition_key from unnest(pass.chosen) c
         where c.rank = (select max(m.rank) from unnest(pass.chosen) m where m.queue = c.queue))), at_ms);
   end if;
   if pass.crowded then
-    foreach v_lane in array pass.dry loop
+    for v_lane in select l.no from unnest(pass.lanes) l where l.place = any (pass.dry) loop
       perform :SCHEMA.retire_lane(v_lane, at_ms);
     end loop;
   end if;
@@ -4197,35 +4241,6 @@ comment on function :SCHEMA.rotate_lanes is
   'there are many.';
 revoke all on function :SCHEMA.rotate_lanes from public;
 --! EndIncluded admit/rotate_lanes.sql
---! Included admit/running_by_partition.sql
-create or replace function :SCHEMA.running_by_partition(queue text, partition_keys text[])
-returns table (partition_key text, running bigint)
-language plpgsql
-stable
-rows 10
-security definer
-set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
-set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-begin
-  return query
-    select l.partition_key, count(*)
-    from :SCHEMA.lease l
-    cross join lateral unnest(l.keys) k(key)
-    cross join lateral (
-      select from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
-    where l.queue = running_by_partition.queue and l.partition_key = any (running_by_partition.partition_keys)
-    group by l.partition_key;
-end;
-$$;
-comment on function :SCHEMA.running_by_partition is
-  'How many jobs of each partition run, in a queue that has a ceiling: counted from the leases, so that no '
-  'slot can leak. No row where none runs.';
-revoke all on function :SCHEMA.running_by_partition from public;
---! EndIncluded admit/running_by_partition.sql
 --! Included admit/running_in.sql
 create or replace function :SCHEMA.running_in(queue text, partition_key text)
 returns bigint
@@ -4233,11 +4248,13 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 begin
-  return coalesce((
-    select r.running
-    from :SCHEMA.running_by_partition(running_in.queue, array[running_in.partition_key]) r), 0);
+  return (
+    select count(*) from :SCHEMA.held_place h
+    where h.queue = running_in.queue and h.partition_key = running_in.partition_key);
 end;
 $$;
 comment on function :SCHEMA.running_in is 'How many jobs of a partition run, in a queue that has a ceiling.';
@@ -4334,30 +4351,37 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-#variable_conflict use_column
 declare
   v_choice :SCHEMA.lane_choice;
   v_classes text[];
   v_full :SCHEMA.partition[];
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
-  select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
-  into v_classes, v_choice.ready_ms
-  from :SCHEMA.rate_class r
-  where r.name in (
-      select n from (select distinct l.class_key from unnest(usable_lanes.lanes) l where l.class_key <> '') k
-      cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n)
-    and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
-  select array_agg(cast(row(m.queue, r.partition_key, 0) as :SCHEMA.partition))
-  into v_full
-  from (
-    select c.queue, c.max_concurrent, array_agg(distinct l.partition_key) as partition_keys
-    from :SCHEMA.concurrency_limit c
-    join unnest(usable_lanes.lanes) l on l.queue = c.queue
-    where c.on_saturated = 'queue'
-    group by c.queue, c.max_concurrent) m
-  cross join lateral :SCHEMA.running_by_partition(m.queue, m.partition_keys) r
-  where r.running >= m.max_concurrent;
+  with line as materialized (
+    select l.queue, l.partition_key, l.class_key from unnest(usable_lanes.lanes) l
+  ), short as (
+    select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
+    from (select distinct l.class_key from line l where l.class_key <> '') k
+    cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n(name)
+    join :SCHEMA.rate_class r on r.name = n.name
+    where :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
+  ), saturated as (
+    select m.queue, r.partition_key
+    from (select l.queue, array_agg(l.partition_key) as partition_keys from line l group by l.queue) q
+    join :SCHEMA.concurrency_limit m on m.queue = q.queue and m.on_saturated = 'queue'
+    cross join lateral (
+      select h.partition_key
+      from :SCHEMA.held_place h
+      where h.queue = m.queue and h.partition_key = any (q.partition_keys)
+      group by h.partition_key
+      having count(*) >= m.max_concurrent) r
+  )
+  select s.names, s.ready_ms, f.partitions
+  into v_classes, v_choice.ready_ms, v_full
+  from (select array_agg(s.name) as names, min(s.ready_ms) as ready_ms from short s) s
+  cross join (
+    select array_agg(cast(row(f.queue, f.partition_key, 0) as :SCHEMA.partition)) as partitions
+      from saturated f) f;
   if v_classes is null and v_full is null then
     v_choice.lanes := lanes;
     return v_choice;
@@ -4547,6 +4571,9 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_empty bigint[];
+  v_worn bigint[];
+  v_freed text[];
 begin
   insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
   select s.queue, v_now,
@@ -4557,10 +4584,21 @@ begin
   group by s.queue;
   delete from :SCHEMA.job_extra x
   where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
-  if exists (select from unnest(settled) s where s.own_lease) then
-    perform :SCHEMA.drop_leases(array(select distinct s.lease_no from unnest(settled) s where s.own_lease));
+  select array_agg(l.lease_no) filter (where l.ended = l.place_count),
+    array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
+  into v_empty, v_worn, v_freed
+  from (
+    select s.lease_no, s.queue, s.place_count, count(*) as ended
+    from unnest(settled) s
+    where s.place_count is not null
+    group by s.lease_no, s.queue, s.place_count) l;
+  if v_freed is not null then
+    delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
+    if v_worn is not null then
+      perform :SCHEMA.drop_leases(v_worn);
+    end if;
     -- A place under a ceiling is free: whoever waits for it may sleep.
-    perform :SCHEMA.wake_workers(array(select distinct s.queue from unnest(settled) s where s.own_lease));
+    perform :SCHEMA.wake_workers(v_freed);
   end if;
   if exists (select from unnest(acks) a where a.result is not null) then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
@@ -4984,7 +5022,8 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, case when l.queue is not null
+        then cardinality(l.keys) end as place_count
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -5002,7 +5041,7 @@ begin
       where j.ctid = h.tid
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
-          h.lease_no, h.own_lease,
+          h.lease_no, h.place_count,
         j.weight, coalesce(j.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
@@ -5051,8 +5090,8 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
-      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, case when l.queue is not null
+      then cardinality(l.keys) end as place_count, coalesce(c.max_attempts, h.max_attempts) as max_attempts,
       coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
         coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
@@ -5103,7 +5142,7 @@ begin
     where j.ctid = h.tid
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
-        h.lease_no, h.own_lease,
+        h.lease_no, h.place_count,
       j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
@@ -10913,6 +10952,15 @@ begin
       and not exists (select from :SCHEMA.lease l where l.lease_no = j.lease_no and j.key = any (l.keys))
     limit 100;
   return query
+    select 'a job that runs under a ceiling holds a slot of it', :SCHEMA.job_id(j.key, j.id), 'queue '
+      || j.queue || ', partition ' || j.partition_key
+    from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
+    join :SCHEMA.concurrency_limit m on m.queue = j.queue
+    where j.state = 'running' and not exists (
+      select from :SCHEMA.lease l
+      where l.lease_no = j.lease_no and l.queue = j.queue and l.partition_key = j.partition_key)
+    limit 100;
+  return query
     select 'a job in line has a lane', :SCHEMA.job_id(j.key, j.id), 'queue ' || j.queue || ', partition '
       || j.partition_key
     from (select * from :SCHEMA.job o where o.stage = 1 limit 20000) j
@@ -11284,6 +11332,36 @@ comment on function :SCHEMA.backend_check_same is
   'Raises HR002 id_conflict unless task, pool, params, actor and signature are those of the job.';
 revoke all on function :SCHEMA.backend_check_same from public;
 --! EndIncluded backend/backend_check_same.sql
+--! Included backend/backend_pass.sql
+create or replace function :SCHEMA.backend_pass(job_key bigint)
+returns :SCHEMA.gate_pass
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_job :SCHEMA.job;
+  v_lane :SCHEMA.lane_start;
+  v_pass :SCHEMA.gate_pass;
+begin
+  select j.* into v_job from :SCHEMA.job j where j.key = job_key and j.state = 'available';
+  v_lane.place := 1;
+  v_lane.queue := v_job.queue;
+  v_lane.partition_key := v_job.partition_key;
+  v_pass.lanes := array[v_lane];
+  v_pass.lane_of := array[1];
+  v_pass.demands := array[cast(row(1, v_job.queue, v_job.partition_key, v_job.rate_classes, 1, v_job.weight,
+    array[v_job.key]) as :SCHEMA.demand)];
+  v_pass.keys := array[v_job.key];
+  v_pass.places := array(select j.ctid from :SCHEMA.job j where j.key = v_job.key);
+  return v_pass;
+end;
+$$;
+comment on function :SCHEMA.backend_pass is
+  'What the gate would have chosen for one available job, which the caller has locked: for claim_jobs.';
+revoke all on function :SCHEMA.backend_pass from public;
+--! EndIncluded backend/backend_pass.sql
 --! Included backend/backend_claim_named.sql
 create or replace function :SCHEMA.backend_claim_named(job_id text, worker text, lease_ms bigint)
 returns setof :SCHEMA.claim
@@ -11316,8 +11394,10 @@ begin
   elsif v_job.state <> 'available' then
     return;
   end if;
-  select j.ctid into v_candidate.tid from :SCHEMA.job j where j.key = v_job.key and j.state = 'available';
+  v_pass := :SCHEMA.backend_pass(v_job.key);
+  v_candidate.tid := v_pass.places[1];
   v_candidate.key := v_job.key;
+  v_candidate.lane := 1;
   v_candidate.queue := v_job.queue;
   v_candidate.partition_key := v_job.partition_key;
   v_candidate.priority := v_job.priority;
@@ -11326,13 +11406,10 @@ begin
   v_candidate.weight := v_job.weight;
   v_candidate.deadline_ms := v_job.deadline_ms;
   v_candidate.rank := 1;
-  v_verdict := :SCHEMA.apply_policies(array[v_candidate], '{}');
+  v_verdict := :SCHEMA.apply_policies(array[v_candidate], null, true, true, :SCHEMA.now_ms());
   if v_verdict.admitted = '{}' then
     return;
   end if;
-  v_pass.chosen := v_verdict.admitted;
-  v_pass.places := array[v_candidate.tid];
-  v_pass.keys := array[v_candidate.key];
   v_pass.charging := v_verdict.charging;
   v_pass.own_leases := v_verdict.own_leases;
   delete from :SCHEMA.run_lease r where r.job_id = backend_claim_named.job_id returning * into v_reserved;
@@ -11904,7 +11981,6 @@ as $$
 declare
   v_job :SCHEMA.job;
   v_pass :SCHEMA.gate_pass;
-  v_place tid;
   v_claims :SCHEMA.claim[];
 begin
   if input.attempt > 1 then
@@ -11913,9 +11989,11 @@ begin
   if input.status = 'canceled' then
     perform :SCHEMA.cancel_jobs(array[backend_import_job.key]);
   elsif input.status <> 'queued' then
-    select j.ctid into v_place from :SCHEMA.job j where j.key = backend_import_job.key;
-    v_pass.places := array[v_place];
-    v_pass.keys := array[backend_import_job.key];
+    -- As for an admission: a ceiling that is made meanwhile waits, and one that is there counts the job.
+    lock table :SCHEMA.lease in row exclusive mode;
+    v_pass := :SCHEMA.backend_pass(backend_import_job.key);
+    v_pass.own_leases := (
+      select array_agg(m.queue) from :SCHEMA.concurrency_limit m where m.queue = v_pass.lanes[1].queue);
     v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text,
       :SCHEMA.now_ms(), 30000) c);
     perform :SCHEMA.backend_open_runs(v_claims, 'backend', true);
@@ -11957,7 +12035,7 @@ begin
   elsif backend_leave_running.run_id is null and outcome = 'rate_limited'
     and v_lease.expires_at_ms <= :SCHEMA.now_ms() then
     perform :SCHEMA.lose_leases(array[job.key]);
-    delete from :SCHEMA.lease l where l.lease_no = job.lease_no and l.queue is not null;
+    perform :SCHEMA.drop_leases(array[job.lease_no]);
   end if;
   if v_settled = '{}' or exists (
     select from :SCHEMA.job j where j.key = job.key and j.state = 'running' and j.fence = job.fence)

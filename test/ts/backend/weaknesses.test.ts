@@ -651,4 +651,14 @@ weaknesses("pause and the store's limits hold for claims of this face", async ()
   assert.ok(await backend.tryClaimJob(second));
 });
 
+weaknesses("a job imported as running has a place under the ceiling of its pool", async () => {
+  const pool = fresh("imported");
+  await query("select :SCHEMA.upsert_concurrency_limit($1, $1, 1)", [pool]);
+  const running = job({ pool, status: "running" });
+  await backend.upsertJob(running);
+  const waiting = await enqueue(backend, { pool });
+  assert.not(await backend.tryClaimJob(waiting));
+  assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
+});
+
 weaknesses.run();

@@ -225,4 +225,64 @@ ceilings("ends of one claim that miss each other leave a lease that counts nobod
   assert.is((await query("select from :SCHEMA.lease where queue = 'q'")).length, 1);
 });
 
+const leases = () =>
+  query<{ queue: string; partition_key: string; jobs: number }>(
+    "select queue, partition_key, cardinality(keys) as jobs from :SCHEMA.lease order by queue, partition_key, jobs",
+  );
+
+ceilings("the lines of a partition share its ceiling", async () => {
+  await limit("q", 5);
+  for (const priority of [1, 2]) await enqueue(4, { queue: "q", partition_key: "a", priority });
+  const { claims } = await admit({ queues: ["q"], capacity: 50 });
+  assert.equal(tally(claims.map((claim) => String(claim.priority))), { "1": 1, "2": 4 });
+  assert.is((await admit({ queues: ["q"], capacity: 50 })).claims.length, 0);
+  await ack(claims.filter((claim) => claim.priority === 2));
+  assert.is((await admit({ queues: ["q"], capacity: 50 })).claims.length, 3);
+});
+
+ceilings("what a call claims of a line in several rounds is counted together", async () => {
+  await limit("q", 4);
+  await enqueue(3, { queue: "q", deadline_ms: 1_000 });
+  await enqueue(6, { queue: "q" });
+  const { claims } = await admit({ queues: ["q"], capacity: 4 });
+  assert.is(claims.length, 4);
+  assert.equal(await leases(), [{ queue: "q", partition_key: "", jobs: 4 }]);
+  assert.is((await admit({ queues: ["q"] })).claims.length, 0);
+  assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
+  await ack(claims);
+  assert.equal(await leases(), []);
+  assert.is((await admit({ queues: ["q"] })).claims.length, 2);
+});
+
+ceilings("a lease goes with the last of its jobs, in one acknowledgement or in several", async () => {
+  await limit("q", 3);
+  await enqueue(6, { queue: "q", partition_key: "a" });
+  await enqueue(2, { queue: "free" });
+  const { claims } = await admit({ queues: ["q", "free"], capacity: 50 });
+  assert.is(claims.length, 5);
+  const [first, second, third] = claims.filter((claim) => claim.queue === "q");
+  await ack([first!]);
+  assert.is((await leases()).filter((lease) => lease.queue === "q").length, 1);
+  assert.is((await admit({ queues: ["q"], capacity: 1 })).claims.length, 1);
+  await ack([second!, third!, ...claims.filter((claim) => claim.queue === "free")]);
+  assert.equal(
+    (await leases()).filter((lease) => lease.queue === "q"),
+    [{ queue: "q", partition_key: "a", jobs: 1 }],
+  );
+  assert.is((await admit({ queues: ["q"], capacity: 50 })).claims.length, 2);
+  assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
+});
+
+ceilings("a job that is taken from an expired lease leaves it to the others", async () => {
+  await limit("q", 2);
+  await enqueue(2, { queue: "q", partition_key: "a" });
+  const { claims } = await admit({ queues: ["q"], leaseMs: 1000 });
+  assert.is(claims.length, 2);
+  await moveClock(1001);
+  await query("select :SCHEMA.backend_revert_job_to_queued($1)", [claims[0]!.id]);
+  assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
+  assert.is(await ack(claims), 1);
+  assert.equal(await leases(), []);
+});
+
 ceilings.run();
