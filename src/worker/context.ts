@@ -37,8 +37,6 @@ export class JobContext {
   readonly deadlineMs: number | null;
   /** Rises with each claim; of two holders the one with the greater fence is right. */
   readonly fence: bigint;
-  /** Aborts when the handler is to stop: lease lost, timeout, deadline, or the worker stops. */
-  readonly signal: AbortSignal;
   /** Goes to the worker's log and into the attempt's history. */
   readonly log: Logger;
   readonly #attempt: Attempt;
@@ -63,13 +61,17 @@ export class JobContext {
     this.scheduledAtMs = claim.scheduledAtMs;
     this.deadlineMs = claim.deadlineMs;
     this.fence = claim.fence;
-    this.signal = attempt.abort.signal;
     this.#attempt = attempt;
     this.#services = services;
     this.#steps = new Steps(claim.id, claim.checkpoint, claim.cursor, (checkpoint) =>
       this.#held(() => services.store.checkpoint(claim, checkpoint)),
     );
     this.log = historyLogger(attempt, services.logger);
+  }
+
+  /** Aborts when the handler is to stop: lease lost, timeout, deadline, or the worker stops. */
+  get signal(): AbortSignal {
+    return this.#attempt.abort.signal;
   }
 
   /**
@@ -299,7 +301,7 @@ export class JobContext {
             throw error;
           }
         }),
-      this.signal,
+      this.#attempt.abort,
     );
   }
 }
