@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:b6e19e42a77f9188b67ce8b5f7d6148298c18d7e
+--! Hash: sha1:238190e272c5bc8dbdbe299a5e706fe7b23dd735
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2129,8 +2129,10 @@ end;
 $$;
 comment on function :SCHEMA.enqueue is
   'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. '
-  'Options by name, times as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, '
-  'HR003 quarantined, HR004 backpressure, HR007 invalid.';
+  'Options by name, times as intervals and timestamps; priority: higher first. Transactions that enqueue the '
+  'same unique keys or ids one by one in differing orders may deadlock: one fails with 40P01, has written '
+  'nothing and may be repeated. Sort such calls, or use enqueue_many, which sorts its batch. Errors: HR002 '
+  'id_conflict, HR003 quarantined, HR004 backpressure, HR007 invalid.';
 revoke all on function :SCHEMA.enqueue from public;
 --! EndIncluded enqueue/enqueue.sql
 --! Included enqueue/enqueue_many.sql
