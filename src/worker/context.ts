@@ -35,6 +35,9 @@ export class JobContext {
   readonly enqueuedAtMs: number;
   readonly scheduledAtMs: number;
   readonly deadlineMs: number | null;
+  /** Of the job of a tick: which schedule, and the instant that it was due at; null of any other. */
+  readonly periodicScheduleId: string | null;
+  readonly periodicTickMs: number | null;
   /** Rises with each claim; of two holders the one with the greater fence is right. */
   readonly fence: bigint;
   /** Aborts when the handler is to stop: lease lost, timeout, deadline, or the worker stops. */
@@ -62,6 +65,9 @@ export class JobContext {
     this.enqueuedAtMs = claim.enqueuedAtMs;
     this.scheduledAtMs = claim.scheduledAtMs;
     this.deadlineMs = claim.deadlineMs;
+    const tickMs = Number(this.headers["headrace-tick-ms"]);
+    this.periodicScheduleId = this.headers["headrace-schedule-id"] ?? null;
+    this.periodicTickMs = Number.isNaN(tickMs) ? null : tickMs;
     this.fence = claim.fence;
     this.signal = attempt.abort.signal;
     this.#attempt = attempt;
