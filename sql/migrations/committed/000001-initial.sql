@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:093f45c2af2a778a0a2ddd702b8b33dfee8ebcc5
+--! Hash: sha1:a20672f154ab0130f3d3f488c664cc1a7c95e993
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1261,6 +1261,36 @@ comment on function :SCHEMA.check_keys is
   'Raises HR007 invalid unless the value is an object with none but these keys.';
 revoke all on function :SCHEMA.check_keys from public;
 --! EndIncluded internal/check_keys.sql
+--! Included internal/check_item_keys.sql
+create or replace function :SCHEMA.check_item_keys(items json, item text, known text[])
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_found record;
+begin
+  select e.ord, k.key into v_found
+  from jsonb_array_elements(items::jsonb) with ordinality e(value, ord)
+  cross join lateral (select key from jsonb_object_keys(e.value - known) key limit 1) k
+  where e.value - known <> '{}'
+  order by e.ord
+  limit 1;
+  if found then
+    perform :SCHEMA.raise_invalid(left(v_found.key, 100), 'is not a known field'
+      || case when json_array_length(items) > 1 then ' (' || item || ' ' || v_found.ord || ')' else '' end,
+      array_to_string(known, ', '));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.check_item_keys is
+  'Raises HR007 invalid for the first key, in a list of objects, that is none of those; item is what the '
+  'message calls one of them. A caller that has read the list spares itself the call where the text has as '
+  'many colons as it has read values.';
+revoke all on function :SCHEMA.check_item_keys from public;
+--! EndIncluded internal/check_item_keys.sql
 --! Included internal/policy_backoff_ms.sql
 create or replace function :SCHEMA.policy_backoff_ms(
   base_ms bigint, multiplier double precision, max_ms bigint, attempt integer
@@ -4484,7 +4514,7 @@ begin
   v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
     'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms',
       delay_ms,
-    'logs', logs, 'actual_weight', actual_weight))));
+    'logs', logs, 'actual_weight', actual_weight)), true));
   if v_settled = '{}' then
     perform :SCHEMA.raise_rejected(job_id);
   end if;
@@ -4524,8 +4554,8 @@ comment on function :SCHEMA.ack_many is
   'more), or rejected where the lease or fence no longer holds the job, which then has not been touched. '
   'Keys of an ack: job_id, lease_id, fence, outcome (success, retry, skip, revoke, snooze, rate_limited, '
   'undecodable, checkpoint_stale), error, delay_ms (needed for snooze, optional for retry), logs (list), '
-  'actual_weight, result_base64, result_schema_version. A value outside its limits raises HR007 and nothing '
-  'is written.';
+  'actual_weight, result_base64, result_schema_version. A value outside its limits and an unknown key raise '
+  'HR007, and nothing is written.';
 revoke all on function :SCHEMA.ack_many from public;
 --! EndIncluded settle/ack_many.sql
 --! Included settle/ack_success_with_result.sql
@@ -4549,7 +4579,7 @@ begin
   v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
     'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', 'success', 'logs', logs,
     'actual_weight', actual_weight, 'result_schema_version', coalesce(schema_version, 1),
-    'result_base64', encode(bytes, 'base64')))));
+    'result_base64', encode(bytes, 'base64'))), true));
   if v_settled = '{}' then
     perform :SCHEMA.raise_rejected(job_id);
   end if;
@@ -4746,7 +4776,7 @@ comment on function :SCHEMA.hold is
 revoke all on function :SCHEMA.hold from public;
 --! EndIncluded settle/hold.sql
 --! Included settle/read_acks.sql
-create or replace function :SCHEMA.read_acks(acks json)
+create or replace function :SCHEMA.read_acks(acks json, own boolean default false)
 returns :SCHEMA.ack_input[]
 language plpgsql
 stable
@@ -4759,6 +4789,7 @@ as $$
 #variable_conflict use_column
 declare
   v_acks :SCHEMA.ack_input[];
+  v_values bigint;
   v_bad record;
 begin
   if json_typeof(acks) is distinct from 'array' or json_array_length(acks) > 10000 then
@@ -4774,13 +4805,20 @@ begin
           then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
         case when r.logs is not null then :SCHEMA.cut_logs(r.logs::jsonb) end,
         r.actual_weight, r.result_schema_version, decode(r.result_base64,
-          'base64')) as :SCHEMA.ack_input) order by r.ord)
-    into v_acks
+          'base64')) as :SCHEMA.ack_input) order by r.ord),
+      sum(num_nonnulls(r.job_id, r.lease_id, r.fence, r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight,
+        r.result_schema_version, r.result_base64))
+    into v_acks, v_values
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
       as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version,
         result_base64, ord);
+    -- A key has a colon behind it: as many as there are values, and each is one of these.
+    if not own and v_values <> octet_length(acks::text) - octet_length(replace(acks::text, ':', '')) then
+      perform :SCHEMA.check_item_keys(acks, 'ack', '{job_id,lease_id,fence,outcome,error,delay_ms,logs,'
+        'actual_weight,result_schema_version,result_base64}');
+    end if;
   exception when data_exception or invalid_parameter_value then
     perform :SCHEMA.raise_invalid('acks', sqlerrm,
       'objects of job_id, lease_id, fence, outcome and the like');
@@ -4819,8 +4857,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.read_acks is
-  'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their '
-  'limits.';
+  'The JSON of ack_many as rows, checked: HR007 for the first bad value or, unless a function of our own has '
+  'made it, unknown key. Texts and logs are cut to their limits.';
 revoke all on function :SCHEMA.read_acks from public;
 --! EndIncluded settle/read_acks.sql
 --! Included settle/read_holders.sql
@@ -4833,16 +4871,22 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_holders :SCHEMA.ack_input[];
+  v_values bigint;
 begin
   if json_typeof(leases) is distinct from 'array' or json_array_length(leases) > 100000 then
     perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
   end if;
   begin
     select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null,
-      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord)
-    into v_holders
+      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
+      sum(num_nonnulls(r.job_id, r.lease_id, r.fence))
+    into v_holders, v_values
     from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality
       as r(job_id, lease_id, fence, ord);
+    -- A key has a colon behind it: as many as there are values, and each is one of these.
+    if v_values <> octet_length(leases::text) - octet_length(replace(leases::text, ':', '')) then
+      perform :SCHEMA.check_item_keys(leases, 'lease', '{job_id,lease_id,fence}');
+    end if;
   exception when data_exception or invalid_parameter_value then
     perform :SCHEMA.raise_invalid('leases', sqlerrm, 'objects of job_id, lease_id, fence');
   end;
@@ -4850,7 +4894,7 @@ begin
 end;
 $$;
 comment on function :SCHEMA.read_holders is
-  'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none.';
+  'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none or has an unknown key.';
 revoke all on function :SCHEMA.read_holders from public;
 --! EndIncluded settle/read_holders.sql
 --! Included settle/record_attempts.sql
