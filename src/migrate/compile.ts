@@ -1,5 +1,6 @@
 import pg from "pg";
 import { committedFolder, readCommitted, type Migration } from "./committed.js";
+import { MigrationError } from "./errors.js";
 import { fillPlaceholders } from "./placeholders.js";
 import { schemaName, type SchemaName } from "./schema-name.js";
 import { transactionSettings } from "./settings.js";
@@ -16,11 +17,17 @@ export interface CompileOptions {
 /**
  * The migrations as plain SQL for psql or any other runner, each in its own transaction. It refuses to run where it
  * does not belong (installed already, or a version is missing), and `migrate` agrees with what it leaves behind.
+ *
+ * @throws MigrationError when this package has no migration of the version `from`.
  */
 export async function compileSql(options: CompileOptions = {}): Promise<string> {
   const schema = schemaName(options.schema ?? "headrace");
   const from = options.from ?? 0;
   const migrations = await readCommitted(options.folder ?? committedFolder);
+  if (from !== 0 && !migrations.some(({ version }) => version === from)) {
+    const known = migrations.map(({ version, name }) => `${version} (${name})`).join(", ");
+    throw new MigrationError(`there is no migration ${from}; this package has ${known || "none"}`);
+  }
   return [
     `-- Headrace, for the schema ${schema.identifier}. Run it with: psql -v ON_ERROR_STOP=1 -f <this file>`,
     "set client_encoding = 'UTF8';",

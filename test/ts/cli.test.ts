@@ -90,6 +90,15 @@ cli("prints SQL without a database", async () => {
   assert.not.match(out, /:SCHEMA/);
 });
 
+cli("prints nothing after a migration that does not exist, and says which do", async () => {
+  const newest = await headrace(["migrate", "--sql", "--from", "1"]);
+  assert.is(newest.code, 0, newest.err);
+  const none = await headrace(["migrate", "--sql", "--from", "99"]);
+  assert.is(none.code, 1);
+  assert.is(none.out, "");
+  assert.match(none.err, /there is no migration 99; this package has 1 \(initial\)/);
+});
+
 cli("a task may be called like what every object has", async () => {
   const folder = await mkdtemp(join(tmpdir(), "headrace-tasks-"));
   try {

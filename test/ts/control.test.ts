@@ -123,6 +123,67 @@ control("a retry waits for a rival and succeeds where that rolls back", async ()
   assert.is(await stateOf(database, id), "available");
 });
 
+control(
+  "a move of a job that another transaction holds fails in time, says so and changes nothing",
+  async () => {
+    const doors = [
+      ["operator_retry", "archived"],
+      ["operator_cancel", "available"],
+      ["promote_job", "pending"],
+      ["delete_job", "available"],
+      ["reschedule_job", "scheduled", 1],
+      ["edit_payload", "available", Buffer.from("{}")],
+      ["backend_cancel_job_if_active", "available"],
+      ["backend_revert_job_to_queued", "running"],
+    ] as const;
+    const jobs = new Map<string, string>();
+    for (const [name, state] of doors)
+      jobs.set(name, await jobIn(database, state, { queue: `held-${name}`, payload: name }));
+    const id = (name: string): string => jobs.get(name) ?? "";
+    const holder = await database.connect();
+    await holder.query("begin");
+    const held = await holder.query(
+      database.sql(
+        "select from :SCHEMA.job where key in (select :SCHEMA.job_key(i) from unnest($1::text[]) i) for update",
+      ),
+      [[...jobs.values()]],
+    );
+    assert.is(held.rowCount, doors.length);
+    await concurrently(database, doors.length, async (client, index) => {
+      const [name, state, ...args] = doors[index]!;
+      const values = [id(name), ...args];
+      const text = `select :SCHEMA.${name}(${values.map((_, at) => `$${at + 1}`).join(", ")})`;
+      assert.equal(await refusal(client.query(database.sql(text), values)), {
+        code: "55P03",
+        message: `job ${id(name)} is held by another transaction`,
+        fields: {},
+      });
+      assert.is(await stateOf(database, id(name)), state);
+    });
+    await holder.query("rollback");
+    for (const [name, , ...args] of doors) {
+      if (name === "backend_revert_job_to_queued") continue;
+      await call(name, id(name), ...args);
+    }
+  },
+);
+
+control("a retry whose unique key an open transaction has taken fails in time", async () => {
+  const id = await jobIn(database, "archived", { queue: "open", unique_key: "open" });
+  const rival = await database.connect();
+  await rival.query("begin");
+  await rival.query(
+    database.sql(`select * from :SCHEMA.enqueue_many('[{"kind": "task", "unique_key": "open"}]')`),
+  );
+  const { code, message } = await refusal(call("operator_retry", id));
+  assert.is(code, "55P03");
+  assert.match(message, /another transaction holds the unique key/);
+  assert.is(await stateOf(database, id), "archived");
+  await rival.query("rollback");
+  await call("operator_retry", id);
+  assert.is(await stateOf(database, id), "available");
+});
+
 control("cancelling a running job fences its holder off and keeps the history", async () => {
   const queue = "cancel";
   const id = await enqueue(database, { queue });

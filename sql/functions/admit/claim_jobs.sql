@@ -35,8 +35,11 @@ begin
     from rows from (unnest(pass.places), unnest(pass.lane_of)) c(tid, lane)
     where j.ctid = c.tid and j.state = 'available'
     returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
-      j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers,
-        claim_jobs.lease_id, j.fence,
+      j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, case
+        when j.periodic_schedule_id is null then j.headers
+        else coalesce(j.headers, '{}') || jsonb_build_object('headrace-schedule-id', j.periodic_schedule_id,
+          'headrace-tick-ms', j.periodic_tick_ms::text)
+      end, claim_jobs.lease_id, j.fence,
       claim_jobs.at_ms + claim_jobs.lease_ms,
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
@@ -46,5 +49,6 @@ end;
 $$;
 comment on function :SCHEMA.claim_jobs is
   'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns '
-  'the claims in the order drawn.';
+  'the claims in the order drawn. The job of a tick has two headers more, which say of which schedule and '
+  'tick.';
 revoke all on function :SCHEMA.claim_jobs from public;

@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(delete_job.id);
@@ -15,5 +16,5 @@ end;
 $$;
 comment on function :SCHEMA.delete_job is
   'Deletes a job that does not run, with its history; the archive gets no copy. Errors: HR006 not_found, '
-  'HR007 where it runs: cancel it first.';
+  'HR007 where it runs: cancel it first, 55P03 where another transaction holds it for more than 2 s.';
 revoke all on function :SCHEMA.delete_job from public;

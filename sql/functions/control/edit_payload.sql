@@ -8,6 +8,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job;
@@ -36,5 +37,5 @@ $$;
 comment on function :SCHEMA.edit_payload is
   'Replaces the payload of a job that does not run, in its present state; schema_version null keeps the old '
   'one, fingerprint null derives it from kind and payload. Errors: HR006 not_found, HR007 where it runs or '
-  'the payload is too long.';
+  'the payload is too long, 55P03 where another transaction holds the job for more than 2 s.';
 revoke all on function :SCHEMA.edit_payload from public;

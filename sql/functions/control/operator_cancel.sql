@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(operator_cancel.id);
@@ -14,5 +15,6 @@ end;
 $$;
 comment on function :SCHEMA.operator_cancel is
   'Cancels an unfinished job. One that runs loses its lease: its holder''s next write is rejected, and its '
-  'handler is to stop. Errors: HR006 not_found, HR007 where it has finished.';
+  'handler is to stop. Errors: HR006 not_found, HR007 where it has finished, 55P03 where another transaction '
+  'holds the job for more than 2 s.';
 revoke all on function :SCHEMA.operator_cancel from public;

@@ -6,6 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(operator_retry.id);
@@ -16,8 +17,13 @@ begin
     begin
       perform :SCHEMA.retry_jobs(array[v_job.key]);
       return;
-    exception when unique_violation then
-      null;
+    exception
+      when unique_violation then
+        null;
+      when lock_not_available then
+        perform :SCHEMA.raise_error('55P03', 'another transaction holds the unique key of job '
+          || operator_retry.id, jsonb_build_object('job_id', operator_retry.id),
+          'call it again when that has ended');
     end;
     -- Somebody else holds the key; where that job has finished meanwhile, the key is free again.
     select :SCHEMA.job_id(j.key, j.id) into v_holder
@@ -33,5 +39,6 @@ $$;
 comment on function :SCHEMA.operator_retry is
   'Makes an archived, cancelled or undecodable job available now. Its attempts are kept, so one more failure '
   'may end it again; a deadline that has passed still counts. Errors: HR001 duplicate where another job has '
-  'taken its unique key, HR006 not_found, HR007 where the state is another.';
+  'taken its unique key, HR006 not_found, HR007 where the state is another, 55P03 where another transaction '
+  'holds the job or the key for more than 2 s.';
 revoke all on function :SCHEMA.operator_retry from public;

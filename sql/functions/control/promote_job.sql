@@ -6,6 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
@@ -20,5 +21,5 @@ end;
 $$;
 comment on function :SCHEMA.promote_job is
   'Makes a pending job available now; nothing else ever moves it. Errors: HR006 not_found, HR007 where it is '
-  'not pending.';
+  'not pending, 55P03 where another transaction holds the job for more than 2 s.';
 revoke all on function :SCHEMA.promote_job from public;

@@ -6,6 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job;
@@ -22,5 +23,6 @@ end;
 $$;
 comment on function :SCHEMA.reschedule_job is
   'Sets when a scheduled or retryable job is to run, in ms since the epoch; a time that has passed means at '
-  'once. The state stays. Errors: HR006 not_found, HR007.';
+  'once. The state stays. Errors: HR006 not_found, HR007, 55P03 where another transaction holds the job for '
+  'more than 2 s.';
 revoke all on function :SCHEMA.reschedule_job from public;

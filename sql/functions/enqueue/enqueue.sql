@@ -63,6 +63,8 @@ end;
 $$;
 comment on function :SCHEMA.enqueue is
   'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. '
-  'Options by name, times as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, '
-  'HR003 quarantined, HR004 backpressure, HR007 invalid.';
+  'Options by name, times as intervals and timestamps; priority: higher first. Transactions that enqueue the '
+  'same unique keys or ids one by one in differing orders may deadlock: one fails with 40P01, has written '
+  'nothing and may be repeated. Sort such calls, or use enqueue_many, which sorts its batch. Errors: HR002 '
+  'id_conflict, HR003 quarantined, HR004 backpressure, HR007 invalid.';
 revoke all on function :SCHEMA.enqueue from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6e41242fec77c70e0ff03b3203038bab72bd89cf
+--! Hash: sha1:fef6c8f9276c1b8be345d03b7bead858806ff1dc
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2157,8 +2157,10 @@ end;
 $$;
 comment on function :SCHEMA.enqueue is
   'Enqueues one job and returns its id; where its unique key is taken, the id of the job that has it. '
-  'Options by name, times as intervals and timestamps; priority: higher first. Errors: HR002 id_conflict, '
-  'HR003 quarantined, HR004 backpressure, HR007 invalid.';
+  'Options by name, times as intervals and timestamps; priority: higher first. Transactions that enqueue the '
+  'same unique keys or ids one by one in differing orders may deadlock: one fails with 40P01, has written '
+  'nothing and may be repeated. Sort such calls, or use enqueue_many, which sorts its batch. Errors: HR002 '
+  'id_conflict, HR003 quarantined, HR004 backpressure, HR007 invalid.';
 revoke all on function :SCHEMA.enqueue from public;
 --! EndIncluded enqueue/enqueue.sql
 --! Included enqueue/enqueue_many.sql
@@ -3143,8 +3145,11 @@ begin
     from rows from (unnest(pass.places), unnest(pass.lane_of)) c(tid, lane)
     where j.ctid = c.tid and j.state = 'available'
     returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
-      j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, j.headers,
-        claim_jobs.lease_id, j.fence,
+      j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, case
+        when j.periodic_schedule_id is null then j.headers
+        else coalesce(j.headers, '{}') || jsonb_build_object('headrace-schedule-id', j.periodic_schedule_id,
+          'headrace-tick-ms', j.periodic_tick_ms::text)
+      end, claim_jobs.lease_id, j.fence,
       claim_jobs.at_ms + claim_jobs.lease_ms,
       case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
       case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
@@ -3154,7 +3159,8 @@ end;
 $$;
 comment on function :SCHEMA.claim_jobs is
   'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns '
-  'the claims in the order drawn.';
+  'the claims in the order drawn. The job of a tick has two headers more, which say of which schedule and '
+  'tick.';
 revoke all on function :SCHEMA.claim_jobs from public;
 --! EndIncluded admit/claim_jobs.sql
 --! Included admit/draw.sql
@@ -8158,7 +8164,12 @@ declare
   v_job :SCHEMA.job;
 begin
   perform :SCHEMA.check_text('id', lock_job.id, 255);
-  select * into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(lock_job.id) for update;
+  begin
+    select * into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(lock_job.id) for update;
+  exception when lock_not_available then
+    perform :SCHEMA.raise_error('55P03', 'job ' || lock_job.id || ' is held by another transaction',
+      jsonb_build_object('job_id', lock_job.id), 'call it again when that has ended');
+  end;
   if not found then
     perform :SCHEMA.raise_error('HR006', 'there is no job ' || lock_job.id, jsonb_build_object(
       'what', 'job', 'id', lock_job.id));
@@ -8167,7 +8178,8 @@ begin
 end;
 $$;
 comment on function :SCHEMA.lock_job is
-  'Locks a job until the end of the transaction and returns it as it is then; HR006 where there is none.';
+  'Locks a job until the end of the transaction and returns it as it is then; HR006 where there is none, '
+  '55P03 where another transaction holds it for longer than the lock_timeout of the caller.';
 revoke all on function :SCHEMA.lock_job from public;
 --! EndIncluded control/lock_job.sql
 --! Included control/check_state.sql
@@ -8326,6 +8338,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(operator_retry.id);
@@ -8336,8 +8349,13 @@ begin
     begin
       perform :SCHEMA.retry_jobs(array[v_job.key]);
       return;
-    exception when unique_violation then
-      null;
+    exception
+      when unique_violation then
+        null;
+      when lock_not_available then
+        perform :SCHEMA.raise_error('55P03', 'another transaction holds the unique key of job '
+          || operator_retry.id, jsonb_build_object('job_id', operator_retry.id),
+          'call it again when that has ended');
     end;
     -- Somebody else holds the key; where that job has finished meanwhile, the key is free again.
     select :SCHEMA.job_id(j.key, j.id) into v_holder
@@ -8353,7 +8371,8 @@ $$;
 comment on function :SCHEMA.operator_retry is
   'Makes an archived, cancelled or undecodable job available now. Its attempts are kept, so one more failure '
   'may end it again; a deadline that has passed still counts. Errors: HR001 duplicate where another job has '
-  'taken its unique key, HR006 not_found, HR007 where the state is another.';
+  'taken its unique key, HR006 not_found, HR007 where the state is another, 55P03 where another transaction '
+  'holds the job or the key for more than 2 s.';
 revoke all on function :SCHEMA.operator_retry from public;
 --! EndIncluded control/operator_retry.sql
 --! Included control/operator_cancel.sql
@@ -8363,6 +8382,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(operator_cancel.id);
@@ -8373,7 +8393,8 @@ end;
 $$;
 comment on function :SCHEMA.operator_cancel is
   'Cancels an unfinished job. One that runs loses its lease: its holder''s next write is rejected, and its '
-  'handler is to stop. Errors: HR006 not_found, HR007 where it has finished.';
+  'handler is to stop. Errors: HR006 not_found, HR007 where it has finished, 55P03 where another transaction '
+  'holds the job for more than 2 s.';
 revoke all on function :SCHEMA.operator_cancel from public;
 --! EndIncluded control/operator_cancel.sql
 --! Included control/promote_job.sql
@@ -8385,6 +8406,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
@@ -8399,7 +8421,7 @@ end;
 $$;
 comment on function :SCHEMA.promote_job is
   'Makes a pending job available now; nothing else ever moves it. Errors: HR006 not_found, HR007 where it is '
-  'not pending.';
+  'not pending, 55P03 where another transaction holds the job for more than 2 s.';
 revoke all on function :SCHEMA.promote_job from public;
 --! EndIncluded control/promote_job.sql
 --! Included control/delete_job.sql
@@ -8409,6 +8431,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(delete_job.id);
@@ -8420,7 +8443,7 @@ end;
 $$;
 comment on function :SCHEMA.delete_job is
   'Deletes a job that does not run, with its history; the archive gets no copy. Errors: HR006 not_found, '
-  'HR007 where it runs: cancel it first.';
+  'HR007 where it runs: cancel it first, 55P03 where another transaction holds it for more than 2 s.';
 revoke all on function :SCHEMA.delete_job from public;
 --! EndIncluded control/delete_job.sql
 --! Included control/reschedule_job.sql
@@ -8432,6 +8455,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job;
@@ -8448,7 +8472,8 @@ end;
 $$;
 comment on function :SCHEMA.reschedule_job is
   'Sets when a scheduled or retryable job is to run, in ms since the epoch; a time that has passed means at '
-  'once. The state stays. Errors: HR006 not_found, HR007.';
+  'once. The state stays. Errors: HR006 not_found, HR007, 55P03 where another transaction holds the job for '
+  'more than 2 s.';
 revoke all on function :SCHEMA.reschedule_job from public;
 --! EndIncluded control/reschedule_job.sql
 --! Included control/edit_payload.sql
@@ -8462,6 +8487,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job;
@@ -8490,7 +8516,7 @@ $$;
 comment on function :SCHEMA.edit_payload is
   'Replaces the payload of a job that does not run, in its present state; schema_version null keeps the old '
   'one, fingerprint null derives it from kind and payload. Errors: HR006 not_found, HR007 where it runs or '
-  'the payload is too long.';
+  'the payload is too long, 55P03 where another transaction holds the job for more than 2 s.';
 revoke all on function :SCHEMA.edit_payload from public;
 --! EndIncluded control/edit_payload.sql
 --! Included control/signal_worker.sql
@@ -11277,6 +11303,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(backend_cancel_job_if_active.job_id);
@@ -11288,7 +11315,8 @@ end;
 $$;
 comment on function :SCHEMA.backend_cancel_job_if_active is
   'Cancels a job that has not finished; one that has is left as it is. The holder of a running one learns it '
-  'at its next call. Errors: HR006 not_found, HR007.';
+  'at its next call. Errors: HR006 not_found, HR007, 55P03 where another transaction holds the job for more '
+  'than 2 s.';
 revoke all on function :SCHEMA.backend_cancel_job_if_active from public;
 --! EndIncluded backend/backend_cancel_job_if_active.sql
 --! Included backend/backend_check_limits.sql
@@ -12717,6 +12745,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(backend_revert_job_to_queued.job_id);
@@ -12729,7 +12758,8 @@ $$;
 comment on function :SCHEMA.backend_revert_job_to_queued is
   'Puts a running job back into its place in line, no attempt spent: for its holder, who shows its run_id, '
   'or, as a crash, once its lease has expired. A job that does not run is left as it is. Errors: HR005 '
-  'lease_rejected where somebody else holds it, HR006 not_found, HR007.';
+  'lease_rejected where somebody else holds it, HR006 not_found, HR007, 55P03 where another transaction '
+  'holds its row for more than 2 s.';
 revoke all on function :SCHEMA.backend_revert_job_to_queued from public;
 --! EndIncluded backend/backend_revert_job_to_queued.sql
 --! Included backend/backend_run_status.sql

@@ -1,6 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type pg from "pg";
+import { Client, PgStore, StoreError } from "../../../src/index.js";
 import { concurrently } from "../support/concurrently.js";
 import { testDatabase } from "../support/database.js";
 import { ack, admit, admitOne, enqueue } from "../support/jobs.js";
@@ -16,6 +17,16 @@ interface Placed {
   readonly id: string | null;
   readonly disposition: string;
   readonly existing_id: string | null;
+}
+
+/** Lets callers go on when so many have come. */
+function barrier(count: number): () => Promise<void> {
+  let open = (): void => undefined;
+  const all = new Promise<void>((resolve) => (open = resolve));
+  return () => {
+    if (--count === 0) open();
+    return all;
+  };
 }
 
 async function put(
@@ -152,6 +163,49 @@ producers(
     );
   },
 );
+
+producers("who lost a deadlock of single enqueues has written nothing and may do it all again", async () => {
+  const store = new PgStore(database.pool, { schema: database.schema });
+  const client = new Client(store);
+  const key = (name: string): { uniqueKey: string; queue: string } => ({ uniqueKey: name, queue: "crossed" });
+  const meeting = barrier(2);
+  let lost = 0;
+  const both = async (first: string, second: string): Promise<void> => {
+    for (let tried = 1; ; tried++) {
+      try {
+        await store.transaction(async (tx) => {
+          for (const name of [first, second]) {
+            await client.enqueue("task", null, { ...key(name), tx }).catch((error: unknown) => {
+              if (!(error instanceof StoreError && error.code === "duplicate")) throw error;
+            });
+            if (tried === 1 && name === first) await meeting();
+          }
+        });
+        return;
+      } catch (error) {
+        assert.instance(error, StoreError);
+        const { code, sqlstate, retryable } = error as StoreError;
+        assert.equal({ code, sqlstate, retryable }, { code: "backend", sqlstate: "40P01", retryable: true });
+        lost++;
+      }
+    }
+  };
+  await Promise.all([both("y1", "y2"), both("y2", "y1")]);
+  assert.is(lost, 1);
+  assert.is((await query("select from :SCHEMA.job where queue = 'crossed'")).length, 2);
+});
+
+producers("single enqueues in one order wait for each other and never deadlock", async () => {
+  const names = Array.from({ length: 10 }, (_, n) => `sorted-${n}`);
+  await concurrently(database, 4, async (client) => {
+    for (let n = 0; n < 6; n++) {
+      await client.query("begin");
+      for (const unique_key of names) await put(client, [{ queue: "sorted", unique_key }], "report");
+      await client.query(n % 2 === 0 ? "rollback" : "commit");
+    }
+  });
+  assert.is((await query("select from :SCHEMA.job where queue = 'sorted'")).length, names.length);
+});
 
 producers(
   "an open producer holds up nobody, not even in a queue and a partition that nobody has seen",

@@ -78,6 +78,40 @@ test("a handler knows its job", async ({ store, run, put, until }) => {
   assert.is((await store.getJob(id))?.attempt, 1);
 });
 
+test("a handler knows which tick it runs for", async ({ store, run, put, until }) => {
+  const seen: unknown[] = [];
+  await run({
+    look: task({
+      retryDelay: () => 0,
+      handler: (_: unknown, job: JobContext) => {
+        seen.push([job.periodicScheduleId, job.periodicTickMs, job.headers["who"], job.attempt]);
+        if (job.periodicTickMs !== null && job.attempt === 0) throw new Error("once more");
+      },
+    }),
+  });
+  const headers = { who: "ada" };
+  await store.upsertSchedule({
+    id: "éach second",
+    spec: "@every:1000",
+    kind: "look",
+    retentionMs: 3_600_000,
+    headers,
+  });
+  await eventually("ticks", () => seen.length > 3);
+  await store.deleteSchedule("éach second");
+  const first = (await store.listJobs({ kind: "look" }, null, 200)).jobs.at(-1);
+  const tickMs = first!.periodicTickMs!;
+  assert.ok(tickMs > 0 && tickMs % 1000 === 0);
+  assert.equal(
+    seen.filter((row) => (row as unknown[])[1] === tickMs),
+    [0, 1].map((attempt) => ["éach second", tickMs, "ada", attempt]),
+  );
+  seen.length = 0;
+  const plain = await put("look", {}, { headers });
+  await until(plain, "completed");
+  assert.ok(seen.some((row) => JSON.stringify(row) === '[null,null,"ada",0]'));
+});
+
 test("what a handler logs goes to the worker's log and, bounded, into the attempt's history", async ({
   store,
   run,
