@@ -7,6 +7,7 @@ import type {
   AckOutcome,
   AckResult,
   Checkpoint,
+  CompleteDetail,
   JobOutput,
   JobProgress,
   JobResult,
@@ -79,13 +80,7 @@ export abstract class SettleRoom extends Caller {
     result: JobResult,
     detail: Pick<AckDetail, "logs" | "actualWeight"> = {},
   ): Promise<JobState | "deleted"> {
-    return this.value("ack_success_with_result", {
-      ...holder(lease),
-      logs: detail.logs === undefined ? null : new Json(logsJson(detail.logs)),
-      actual_weight: detail.actualWeight ?? null,
-      schema_version: result.schemaVersion ?? 1,
-      bytes: result.bytes,
-    });
+    return this.value("ack_success_with_result", resultArguments(lease, result, detail));
   }
 
   /**
@@ -147,6 +142,28 @@ export abstract class SettleRoom extends Caller {
   async complete(lease: LeaseRef, actualWeight?: number): Promise<void> {
     await this.call("complete", { ...holder(lease), actual_weight: actualWeight });
   }
+}
+
+/** The function that ends an attempt with success, and its arguments: the plain one where there is nothing to keep. */
+export function completion(lease: LeaseRef, detail: CompleteDetail): [name: string, parameters: Arguments] {
+  const { result, logs = [], actualWeight: actual_weight } = detail;
+  if (result) return ["ack_success_with_result", resultArguments(lease, result, detail)];
+  if (logs.length === 0) return ["complete", { ...holder(lease), actual_weight }];
+  return ["ack", { ...holder(lease), outcome: "success", logs: new Json(logsJson(logs)), actual_weight }];
+}
+
+function resultArguments(
+  lease: LeaseRef,
+  { schemaVersion = 1, bytes }: JobResult,
+  { logs, actualWeight }: CompleteDetail,
+): Arguments {
+  return {
+    ...holder(lease),
+    logs: logs === undefined ? null : new Json(logsJson(logs)),
+    actual_weight: actualWeight ?? null,
+    schema_version: schemaVersion,
+    bytes,
+  };
 }
 
 /** What the store adds to what a holder writes. */

@@ -4,8 +4,8 @@ import { StoreCore, type Loan } from "./core.js";
 import { Deadline } from "./deadline.js";
 import { enqueueWith } from "./enqueue.js";
 import { StoreError, invalid, toStoreError } from "./errors.js";
-import { checkpointArguments } from "./settle.js";
-import type { Checkpoint, Enqueued, Job, LeaseRef } from "./types.js";
+import { checkpointArguments, completion } from "./settle.js";
+import type { Checkpoint, CompleteDetail, Enqueued, Job, LeaseRef } from "./types.js";
 
 /** Closes the connection of a transaction that nobody holds any more, so that the server ends it. */
 const forgotten = new FinalizationRegistry<Loan>((loan) => loan.end(false));
@@ -139,19 +139,17 @@ export abstract class TransactionRoom extends StoreCore {
     return enqueueWith(this, batch, tx);
   }
 
-  /** Ends the attempt with success in the caller's transaction. `lease_rejected` obliges the caller to roll back. */
-  async completeTx(tx: Tx, lease: LeaseRef): Promise<void> {
-    await this.completeTxWithActualWeight(tx, lease);
+  /**
+   * Ends the attempt with success in the caller's transaction, with the result and the logs that it is to leave.
+   * `lease_rejected` obliges the caller to roll back.
+   */
+  async completeTx(tx: Tx, lease: LeaseRef, detail: CompleteDetail = {}): Promise<void> {
+    await this.call(...completion(lease, detail), { on: tx });
   }
 
   /** `completeTx`, and what the job really took from its rate classes. */
   async completeTxWithActualWeight(tx: Tx, lease: LeaseRef, actualWeight?: number): Promise<void> {
-    const { jobId, leaseId, fence } = lease;
-    await this.call(
-      "complete",
-      { job_id: jobId, lease_id: leaseId, fence, actual_weight: actualWeight },
-      { on: tx },
-    );
+    await this.completeTx(tx, lease, { actualWeight });
   }
 }
 

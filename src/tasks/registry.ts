@@ -101,6 +101,24 @@ export async function encodePayload(
   return Buffer.from((task?.codec ?? jsonCodec).encode(payload));
 }
 
+/** What a result is written with. */
+export type ResultForm = Pick<KnownTask, "codec" | "version">;
+
+export const jsonForm: ResultForm = { codec: jsonCodec, version: 1 };
+
+/** What a handler returned, as it is stored; undefined leaves nothing. @throws Error where the codec can't write it. */
+export function encodeResult(
+  { codec, version }: ResultForm,
+  value: unknown,
+): { readonly bytes: Buffer; readonly schemaVersion: number } | undefined {
+  if (value === undefined) return undefined;
+  try {
+    return { bytes: Buffer.from(codec.encode(value)), schemaVersion: version };
+  } catch (error) {
+    throw new Error(`the result can't be stored: ${describeError(error)}`, { cause: error });
+  }
+}
+
 /** @throws ValidationError where the task has a schema and it refuses the payload. */
 export async function checkPayload(
   kind: string,

@@ -1,5 +1,15 @@
 import { PgStore } from "../store/pg-store.js";
-import type { Ack, AckResult, AdmitAnswer, AdmitRequest, Claim, JobState } from "../store/index.js";
+import type {
+  Ack,
+  AckResult,
+  AdmitAnswer,
+  AdmitRequest,
+  Claim,
+  CompleteDetail,
+  JobState,
+  LeaseRef,
+  Tx,
+} from "../store/index.js";
 import { TaskRegistry } from "../tasks/registry.js";
 import type { TaskMap } from "../tasks/task.js";
 import type { Outcome } from "../worker/outcome.js";
@@ -154,5 +164,11 @@ class HandedStore extends PgStore {
   override async ackMany(acks: readonly Ack[]): Promise<AckResult[]> {
     for (const ack of acks) this.acks.set(ack.jobId, ack);
     return super.ackMany(acks);
+  }
+
+  override async completeTx(tx: Tx, lease: LeaseRef, detail: CompleteDetail = {}): Promise<void> {
+    const { logs, result } = detail;
+    this.acks.set(lease.jobId, { ...lease, outcome: "success", logs, result: result?.bytes });
+    return super.completeTx(tx, lease, detail);
   }
 }

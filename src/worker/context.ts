@@ -10,6 +10,7 @@ import { withFields, type LogFields, type Logger } from "./logger.js";
 import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
 import { StoreError, type PgTx } from "../store/index.js";
 import { jsonCodec } from "../tasks/codec.js";
+import { encodeResult, jsonForm, type ResultForm } from "../tasks/registry.js";
 import { Steps } from "./steps.js";
 import { monotonicMs } from "./timing.js";
 
@@ -46,11 +47,12 @@ export class JobContext {
   readonly log: Logger;
   readonly #attempt: Attempt;
   readonly #services: ContextServices;
+  readonly #form: ResultForm;
   readonly #steps: Steps;
   #client: Client | undefined;
 
   /** @throws CheckpointStaleError where what an earlier attempt has left can't be gone on from. */
-  constructor(attempt: Attempt, payload: unknown, services: ContextServices) {
+  constructor(attempt: Attempt, payload: unknown, services: ContextServices, form = jsonForm) {
     const { claim } = attempt;
     this.id = claim.id;
     this.kind = claim.kind;
@@ -72,6 +74,7 @@ export class JobContext {
     this.signal = attempt.abort.signal;
     this.#attempt = attempt;
     this.#services = services;
+    this.#form = form;
     this.#steps = new Steps(claim.id, claim.checkpoint, claim.cursor, (checkpoint) =>
       this.#held(() => services.store.checkpoint(claim, checkpoint)),
     );
@@ -129,15 +132,18 @@ export class JobContext {
 
   /**
    * Does the work and completes the job in one transaction, so both happen exactly once; `transaction` is the connection
-   * to do it on. False: it had been done already, and `work` was not called. Behind it nothing can be written for the job,
-   * and what the handler returns is not kept.
+   * to do it on. What `work` returns is the job's result, and what was logged so far goes along. False: it had been done
+   * already, and `work` was not called. Behind it nothing can be written for the job, and what the handler returns is not
+   * kept.
    */
-  async once(work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
+  async once<Result = void>(work: (transaction: PgTx) => Promise<Result>): Promise<boolean> {
     const { store, completed } = this.#services;
     const attempt = this.#attempt;
     this.#mustNotNest();
-    return this.#transaction(effectOf(this.id), work, async (transaction) => {
-      await store.completeTxWithActualWeight(transaction, attempt.claim, attempt.actualWeight);
+    return this.#transaction(effectOf(this.id), work, async (transaction, value) => {
+      const result = encodeResult(this.#form, value);
+      const { logs, actualWeight } = attempt;
+      await store.completeTx(transaction, attempt.claim, { result, logs, actualWeight });
       // A renewal that is answered meanwhile finds no lease; that decides nothing now.
       attempt.acking = true;
       try {
@@ -280,10 +286,10 @@ export class JobContext {
   }
 
   /** `conclude` commits. */
-  #transaction(
+  #transaction<Result>(
     effect: string,
-    work: (transaction: PgTx) => Promise<void>,
-    conclude: (transaction: PgTx) => Promise<void>,
+    work: (transaction: PgTx) => Promise<Result>,
+    conclude: (transaction: PgTx, result: Result) => Promise<void>,
   ): Promise<boolean> {
     this.#mustHold();
     const { store, transactions } = this.#services;
@@ -297,8 +303,8 @@ export class JobContext {
               await transaction.rollback();
               return false;
             }
-            await surrounding.run(transaction, () => work(transaction));
-            await conclude(transaction);
+            const result = await surrounding.run(transaction, () => work(transaction));
+            await conclude(transaction, result);
             return true;
           } catch (error) {
             if (!transaction.finished) await transaction.rollback().catch(() => undefined);

@@ -1,5 +1,5 @@
 import { optionalMilliseconds } from "../duration.js";
-import { decodePayload, type KnownTask, type TaskRegistry } from "../tasks/registry.js";
+import { decodePayload, encodeResult, type KnownTask, type TaskRegistry } from "../tasks/registry.js";
 import type { Attempt } from "./attempt.js";
 import { Batches } from "./batches.js";
 import { JobContext } from "./context.js";
@@ -117,7 +117,7 @@ export class Runner {
     const { claim } = attempt;
     try {
       const payload = await decodePayload(task, claim.payload, claim.schemaVersion);
-      const context = new JobContext(attempt, payload, this.#options.services);
+      const context = new JobContext(attempt, payload, this.#options.services, task);
       const result = await this.#chain(context, () => this.#handle(task, payload, context));
       if (attempt.completed) return { type: "success" };
       if (signal.aborted) return this.#forced(signal.reason, "");
@@ -176,11 +176,14 @@ export class Runner {
 }
 
 function succeeded(task: KnownTask, result: unknown): Outcome {
-  if (result === undefined) return { type: "success" };
   try {
-    return { type: "success", result: Buffer.from(task.codec.encode(result)), resultVersion: task.version };
+    const encoded = encodeResult(task, result);
+    return {
+      type: "success",
+      ...(encoded && { result: encoded.bytes, resultVersion: encoded.schemaVersion }),
+    };
   } catch (error) {
-    return { type: "retry", error: `the result can't be stored: ${describeError(error)}` };
+    return { type: "retry", error: describeError(error) };
   }
 }
 

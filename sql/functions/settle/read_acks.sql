@@ -20,7 +20,8 @@ begin
   begin
     select array_agg(cast(row(r.ord, r.job_id,
         case
-          when r.job_id ~ '^j[0-9a-f]{16}$' then ('x' || substr(r.job_id, 2))::bit(64)::bigint
+          when length(r.job_id) = 17 and r.job_id ~ '^j[0-9a-f]+$'
+            then ('x' || substr(r.job_id, 2))::bit(64)::bigint
           else (select j.key from :SCHEMA.job j where j.id = r.job_id)
         end,
         r.lease_id, r.fence, r.outcome, case when r.error is not null

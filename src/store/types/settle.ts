@@ -40,6 +40,12 @@ export interface JobResult {
   readonly bytes: Uint8Array;
 }
 
+/** What goes with a success in the caller's transaction. */
+export interface CompleteDetail extends Pick<AckDetail, "logs" | "actualWeight"> {
+  /** Kept as long as the job is. */
+  readonly result?: JobResult | undefined;
+}
+
 /** An output as it is stored. */
 export interface JobOutput {
   readonly schemaVersion: number;

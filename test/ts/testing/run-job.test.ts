@@ -25,7 +25,10 @@ const tasks = {
   snooze: task((_payload, job) => job.snooze("10m")),
   skip: task((_payload, job) => job.skip("not today")),
   revoke: task((_payload, job) => job.revoke()),
-  once: task(async (_payload, job) => void (await job.once(async () => undefined))),
+  once: task(async (_payload, job) => {
+    job.log.info("in between");
+    await job.once(async () => ({ n: 1 }));
+  }),
   hang: task(
     async (_payload, job) => void (await sleep(60_000, undefined, { signal: job.signal }).catch(() => 0)),
   ),
@@ -126,6 +129,7 @@ runs("the other endings", async () => {
   assert.equal([revoked.outcome, revoked.state], ["revoke", "deleted"]);
   const once = await queue.runJob({ kind: "once", options: { retention: "1h" } });
   assert.equal([once.outcome, once.state], ["success", "completed"]);
+  assert.equal([once.result, once.logs], [{ n: 1 }, ["info: in between"]]);
   stealFrom = queue.schema;
   const stolen = await queue.runJob({ kind: "steal" });
   assert.equal([stolen.outcome, stolen.state], ["lost", "cancelled"]);

@@ -99,7 +99,7 @@ test("a handler knows which tick it runs for", async ({ store, run, put, until }
   });
   await eventually("ticks", () => seen.length > 3);
   await store.deleteSchedule("éach second");
-  const [first] = (await store.listJobs({ kind: "look" }, null, 200)).jobs.reverse();
+  const first = (await store.listJobs({ kind: "look" }, null, 200)).jobs.at(-1);
   const tickMs = first!.periodicTickMs!;
   assert.ok(tickMs > 0 && tickMs % 1000 === 0);
   assert.equal(

@@ -48,13 +48,13 @@ test("once: effect and completion are one commit, and the rest of the handler lo
       once: async (_: unknown, job) => {
         assert.ok(await job.once(async (tx) => void (await insert(tx, "effect"))));
         // Renewals that are answered now find no lease.
-        await sleep(700);
+        await sleep(1_500);
         assert.not.ok(job.signal.aborted);
         after = await refusal(() => job.progress(1, 1));
         return "not kept";
       },
     },
-    { lease: "200ms", duties: false },
+    { lease: "1s", duties: false },
   );
   one.on("job:lost", () => events.push("lost"));
   one.on("job:settled", ({ state }) => events.push(state));
@@ -77,6 +77,54 @@ test("once: a handler that fails behind the completion does not undo it", async 
   const id = await setting.put("once", {}, { maxAttempts: 1 });
   await setting.until(id, "completed");
   assert.equal(await done(setting), ["effect"]);
+});
+
+test("once: the result and the logs are part of the commit", async (setting) => {
+  await table(setting);
+  const upper = {
+    encode: (value: unknown) => Buffer.from(String(value).toUpperCase()),
+    decode: (bytes: Uint8Array) => Buffer.from(bytes).toString(),
+  };
+  const behind = async (job: JobContext, value: unknown): Promise<string> => {
+    job.log.info("on the way");
+    await job.once(async (tx) => (await insert(tx, job.kind), value));
+    job.log.info("too late");
+    return "not kept";
+  };
+  await setting.run({
+    json: (_: unknown, job: JobContext) => behind(job, { n: 1 }),
+    other: task({
+      version: 2,
+      upcasters: { 1: (payload) => payload },
+      codec: upper,
+      handler: (_, job) => behind(job, "loud"),
+    }),
+    bare: (_: unknown, job: JobContext) => behind(job, undefined),
+  });
+  const left: unknown[] = [];
+  for (const kind of ["json", "other", "bare"]) {
+    const id = await setting.put(kind);
+    await setting.until(id, "completed");
+    const result = await setting.store.getJobResult(id);
+    left.push(result && [result.schemaVersion, Buffer.from(result.bytes).toString()]);
+    const [attempt] = await setting.store.listAttempts(id);
+    assert.equal([attempt?.outcome, attempt?.logs], ["success", ["info: on the way"]]);
+  }
+  assert.equal(left, [[1, '{"n":1}'], [2, "LOUD"], null]);
+  assert.equal(await done(setting), ["bare", "json", "other"]);
+});
+
+test("once: a result that can't be kept undoes the effect", async (setting) => {
+  await table(setting);
+  await setting.run({
+    big: async (_: unknown, job) => {
+      await job.once(async (tx) => (await insert(tx, "effect"), 1n));
+    },
+  });
+  const id = await setting.put("big", {}, { maxAttempts: 1 });
+  await setting.until(id, "archived");
+  assert.match((await setting.store.listAttempts(id))[0]?.error ?? "", /the result can't be stored/);
+  assert.equal(await done(setting), []);
 });
 
 for (const [how, take] of Object.entries(steal)) {

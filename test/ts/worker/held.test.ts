@@ -140,7 +140,7 @@ held("a renewal that finds no lease while its handler commits the completion is 
     const store = {
       begin: () => Promise.resolve(tx),
       claimEffect: () => Promise.resolve(true),
-      completeTxWithActualWeight: () => Promise.resolve(),
+      completeTx: () => Promise.resolve(),
     };
     const job = new JobContext(attempt, {}, {
       store,
