@@ -138,7 +138,7 @@ function openLoop(
       settings.wakeups && store.notifying
         ? {
             declareSleep: (forMs) => store.declareSleep(workerId, queues, forMs),
-            wait: (timeoutMs, signal) => store.waitWakeup(queues, timeoutMs, signal),
+            wait: (timeoutMs, over) => store.waitWakeup(queues, timeoutMs, over.signal),
           }
         : undefined,
     freeSlots: () => {

@@ -6,7 +6,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if task_name is null or task_name !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]{0,127}$' then
+  if task_name is null or octet_length(task_name) > 128
+    or task_name !~ '^[A-Za-z0-9_][][A-Za-z0-9_<>/.:+-]*$' then
     perform :SCHEMA.raise_invalid('task_name', 'is not a name of a task: '
       || coalesce(left(task_name, 40), 'null'),
       '1..128 of letters, digits, _ - [ ] < > / . : +, the first a letter, digit or _');

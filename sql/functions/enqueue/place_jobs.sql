@@ -19,7 +19,7 @@ begin
       join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
         :SCHEMA.fingerprint(j.kind, j.payload))))
   then
-    v_placed := array(select p from :SCHEMA.place_plain(jobs, v_at_ms) p);
+    v_placed := :SCHEMA.place_plain(jobs, v_at_ms);
   else
     -- In order of key, so that two batches with the same keys wait for each other instead of deadlocking.
     for v_job in select * from unnest(jobs) j order by j.unique_key nulls first, j.id nulls first, j.ord loop

@@ -1,5 +1,5 @@
 create or replace function :SCHEMA.place_plain(jobs :SCHEMA.job_input[], at_ms bigint)
-returns setof :SCHEMA.placed_job
+returns :SCHEMA.placed_job[]
 language plpgsql
 volatile
 security definer
@@ -48,10 +48,11 @@ begin
        group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority) e)
   into v_keys, v_lanes;
   perform :SCHEMA.open_lanes(v_lanes);
-  return query
-    select j.ord, k.key, 'j' || lpad(to_hex(k.key), 16, '0'), 'inserted', null::text, false, null::jsonb
-    from unnest(v_keys) with ordinality k(key, n)
-    join (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j on j.n = k.n;
+  return array(
+    select cast(row(j.ord, v_keys[j.n], 'j' || lpad(to_hex(v_keys[j.n]), 16, '0'), 'inserted', null, false,
+      null) as :SCHEMA.placed_job)
+    from (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j
+    order by j.n);
 end;
 $$;
 comment on function :SCHEMA.place_plain is

@@ -9,7 +9,7 @@ set jit = off
 as $$
 begin
   return case
-    when job_key.id ~ '^j[0-9a-f]{16}$' then
+    when length(job_key.id) = 17 and job_key.id ~ '^j[0-9a-f]+$' then
       (select j.key from :SCHEMA.job j
        where j.key = ('x' || substr(job_key.id, 2))::bit(64)::bigint and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)

@@ -8,34 +8,43 @@ set enable_seqscan = off
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_missing :SCHEMA.lane_entry[];
+  v_passed :SCHEMA.lane_entry[];
+  v_queues text[];
 begin
   if entries is null then
     return;
   end if;
-  -- Only rows are added, none is locked: a producer that stays in its transaction stalls nobody.
-  insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority)
-  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority
+  select array_agg(e) filter (where l.open is not true), array_agg(e) filter (where l.passed),
+    array_agg(distinct e.queue)
+  into v_missing, v_passed, v_queues
   from unnest(entries) e
-  where not exists (
-    select from :SCHEMA.lane l
-    where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.class_key = e.class_key and l.priority = e.priority and not l.dying
+  cross join lateral (
+    select
       -- Where turns are taken, a line that was empty gets a second row, which brings it to the front.
-      and (l.served_at_ms = 0 or exists (
+      bool_or(not n.dying and (n.served_at_ms = 0 or exists (
         select from :SCHEMA.job j
         where j.queue = e.queue and j.partition_key = e.partition_key and j.sticky_worker = e.sticky_worker
           and j.class_key = e.class_key and j.priority = e.priority and j.stage = 1
-          and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
-          and (j.scheduled_at_ms, j.key) < (e.at_ms, e.key) and j.state = 'available')));
-  insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
-  select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
-  from unnest(entries) e
-  where exists (
-    select from :SCHEMA.lane l
-    where l.queue = e.queue and l.partition_key = e.partition_key and l.sticky_worker = e.sticky_worker
-      and l.class_key = e.class_key and l.priority = e.priority
-      and (l.tip_ms, l.tip_key) >= (e.at_ms, e.key));
-  perform :SCHEMA.wake_workers((select array_agg(distinct e.queue) from unnest(entries) e));
+          and (j.scheduled_at_ms, j.key) >= (n.from_ms, n.from_key)
+          and (j.scheduled_at_ms, j.key) < (e.at_ms, e.key) and j.state = 'available'))) as open,
+      bool_or((n.tip_ms, n.tip_key) >= (e.at_ms, e.key)) as passed
+    from :SCHEMA.lane n
+    where n.queue = e.queue and n.partition_key = e.partition_key and n.sticky_worker = e.sticky_worker
+      and n.class_key = e.class_key and n.priority = e.priority) l;
+  -- Only rows are added, none is locked: a producer that stays in its transaction stalls nobody.
+  if v_missing is not null then
+    insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority)
+    select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority
+    from unnest(v_missing) e;
+  end if;
+  if v_passed is not null then
+    insert into :SCHEMA.lane_return (queue, partition_key, sticky_worker, class_key, priority, at_ms, key)
+    select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms, e.key
+    from unnest(v_passed) e;
+  end if;
+  perform :SCHEMA.wake_workers(v_queues);
 end;
 $$;
 comment on function :SCHEMA.open_lanes is

@@ -21,7 +21,7 @@ begin
   v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
     'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms',
       delay_ms,
-    'logs', logs, 'actual_weight', actual_weight))));
+    'logs', logs, 'actual_weight', actual_weight)), true));
   if v_settled = '{}' then
     perform :SCHEMA.raise_rejected(job_id);
   end if;

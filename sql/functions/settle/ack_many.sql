@@ -23,6 +23,6 @@ comment on function :SCHEMA.ack_many is
   'more), or rejected where the lease or fence no longer holds the job, which then has not been touched. '
   'Keys of an ack: job_id, lease_id, fence, outcome (success, retry, skip, revoke, snooze, rate_limited, '
   'undecodable, checkpoint_stale), error, delay_ms (needed for snooze, optional for retry), logs (list), '
-  'actual_weight, result_base64, result_schema_version. A value outside its limits raises HR007 and nothing '
-  'is written.';
+  'actual_weight, result_base64, result_schema_version. A value outside its limits and an unknown key raise '
+  'HR007, and nothing is written.';
 revoke all on function :SCHEMA.ack_many from public;

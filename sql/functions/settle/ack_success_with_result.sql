@@ -18,7 +18,7 @@ begin
   v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
     'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', 'success', 'logs', logs,
     'actual_weight', actual_weight, 'result_schema_version', coalesce(schema_version, 1),
-    'result_base64', encode(bytes, 'base64')))));
+    'result_base64', encode(bytes, 'base64'))), true));
   if v_settled = '{}' then
     perform :SCHEMA.raise_rejected(job_id);
   end if;

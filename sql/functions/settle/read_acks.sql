@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.read_acks(acks json)
+create or replace function :SCHEMA.read_acks(acks json, own boolean default false)
 returns :SCHEMA.ack_input[]
 language plpgsql
 stable
@@ -11,6 +11,7 @@ as $$
 #variable_conflict use_column
 declare
   v_acks :SCHEMA.ack_input[];
+  v_values bigint;
   v_bad record;
 begin
   if json_typeof(acks) is distinct from 'array' or json_array_length(acks) > 10000 then
@@ -19,20 +20,28 @@ begin
   begin
     select array_agg(cast(row(r.ord, r.job_id,
         case
-          when r.job_id ~ '^j[0-9a-f]{16}$' then ('x' || substr(r.job_id, 2))::bit(64)::bigint
+          when length(r.job_id) = 17 and r.job_id ~ '^j[0-9a-f]+$'
+            then ('x' || substr(r.job_id, 2))::bit(64)::bigint
           else (select j.key from :SCHEMA.job j where j.id = r.job_id)
         end,
         r.lease_id, r.fence, r.outcome, case when r.error is not null
           then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
         case when r.logs is not null then :SCHEMA.cut_logs(r.logs::jsonb) end,
         r.actual_weight, r.result_schema_version, decode(r.result_base64,
-          'base64')) as :SCHEMA.ack_input) order by r.ord)
-    into v_acks
+          'base64')) as :SCHEMA.ack_input) order by r.ord),
+      sum(num_nonnulls(r.job_id, r.lease_id, r.fence, r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight,
+        r.result_schema_version, r.result_base64))
+    into v_acks, v_values
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
       as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version,
         result_base64, ord);
+    -- A key has a colon behind it: as many as there are values, and each is one of these.
+    if not own and v_values <> octet_length(acks::text) - octet_length(replace(acks::text, ':', '')) then
+      perform :SCHEMA.check_item_keys(acks, 'ack', '{job_id,lease_id,fence,outcome,error,delay_ms,logs,'
+        'actual_weight,result_schema_version,result_base64}');
+    end if;
   exception when data_exception or invalid_parameter_value then
     perform :SCHEMA.raise_invalid('acks', sqlerrm,
       'objects of job_id, lease_id, fence, outcome and the like');
@@ -71,6 +80,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.read_acks is
-  'The JSON of ack_many as rows, checked: HR007 for the first bad value. Texts and logs are cut to their '
-  'limits.';
+  'The JSON of ack_many as rows, checked: HR007 for the first bad value or, unless a function of our own has '
+  'made it, unknown key. Texts and logs are cut to their limits.';
 revoke all on function :SCHEMA.read_acks from public;

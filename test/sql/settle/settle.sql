@@ -185,6 +185,48 @@ begin
 end;
 $test$;
 
+-- test: an unknown key of an ack or of a lease is named, with those that are known, and nothing is written
+do $test$
+declare
+  v_claim record;
+  v_case record;
+  v_good text;
+  v_refusal jsonb;
+begin
+  select * into v_claim from pg_temp.claimed('{"id": "user:7:k"}');
+  v_good := format('{"job_id":"user:7:k","lease_id":"%s","fence":%s,"outcome":"retry","error":"a: b","logs":["c:d"]}',
+    v_claim.lease_id, v_claim.fence);
+  for v_case in
+    select * from (values
+      ('{"delayMs":5000,', 'delayMs'), ('{ "delayMs" : null,', 'delayMs'), ('{"delay":{"ms":1},', 'delay'),
+      ('{"a:b":1,', 'a:b'), ('{"":"",', ''), ('{"outcome":null,"Outcome":"retry",', 'Outcome'),
+      ('{"ord":1,"job_id":"user:7:k",', 'ord')
+    ) c(begins, field)
+  loop
+    v_refusal := pg_temp.refusal(format('select from :SCHEMA.ack_many(%L)', '[' || v_case.begins || substr(v_good, 2) || ']'));
+    assert v_refusal ->> 'code' = 'HR007' and v_refusal ->> 'field' = v_case.field
+      and v_refusal ->> 'reason' = 'is not a known field' and v_refusal ->> 'bound' ~ 'delay_ms', v_case.begins || ': ' || v_refusal;
+    v_refusal := pg_temp.refusal(format('select from :SCHEMA.ack_many(%L)', '[' || v_good || ',' || v_case.begins || substr(v_good, 2) || ']'));
+    assert v_refusal ->> 'reason' = 'is not a known field (ack 2)', v_case.begins || ': ' || v_refusal;
+  end loop;
+  -- As many colons as it has values, were null one.
+  v_refusal := pg_temp.refusal('select from :SCHEMA.ack_many(''[{"job_id":"x","lease_id":null,"fence":1,"outcome":"skip","delayMs":1}]'')');
+  assert v_refusal ->> 'field' = 'delayMs', v_refusal;
+  v_refusal := pg_temp.refusal('select from :SCHEMA.ack_many(''[{"job_id":"x","typo":"\u0000"}]'')');
+  assert v_refusal ->> 'field' = 'acks', v_refusal;
+  v_refusal := pg_temp.refusal(format('select from :SCHEMA.renew(%L, 1000)', '[' || v_good || ']'));
+  assert v_refusal ->> 'code' = 'HR007' and v_refusal ->> 'bound' = 'job_id, lease_id, fence'
+    and v_refusal ->> 'reason' = 'is not a known field', v_refusal;
+  assert pg_temp.refusal('select from :SCHEMA.renew(''[{"job_id":"a","lease_id":"b","fence":1},{"jobId":"a"}]'', 1000)')
+    @> '{"field": "jobId", "reason": "is not a known field (lease 2)"}';
+  assert pg_temp.state('user:7:k') = 'running';
+  -- What may stand in a value changes nothing.
+  assert not exists (select from :SCHEMA.renew(format('[{"job_id":"user:7:k","lease_id":"%s","fence":%s}]',
+    v_claim.lease_id, v_claim.fence)::json, 1000));
+  assert (select state from :SCHEMA.ack_many(('[' || v_good || ']')::json)) = 'retryable';
+end;
+$test$;
+
 -- test: back-off stays within its bounds for every attempt number
 do $test$
 declare

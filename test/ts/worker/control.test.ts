@@ -69,7 +69,7 @@ test("resign gives the duties to others, and the worker works on", async (settin
     ).map(({ holder }) => holder);
   const one = await run({ a: () => 1 }, { workerId: "w1", lease: "600ms" });
   await eventually("w1 does the duties", async () => (await holders()).includes("w1"));
-  await run({ b: () => 1 }, { workerId: "w2", lease: "600ms" });
+  await run({ b: () => 1 }, { workerId: "w2", queues: ["other"], lease: "600ms" });
   await store.signalWorker("w1", "resign");
   await eventually("w2 does them, alone", async () => String(await holders()) === "w2", 60_000);
   const [job] = await store.enqueue([{ kind: "a", payload: {}, ...kept }]);
