@@ -1,5 +1,6 @@
+import { Abort } from "./abort.js";
 import type { Attempt } from "./attempt.js";
-import { aborted, firstOf, monotonicMs, Notice, pause } from "./timing.js";
+import { monotonicMs, pause } from "./timing.js";
 
 /** Jobs to remember; one that is forgotten begins anew. */
 const most = 10_000;
@@ -18,7 +19,7 @@ export interface ReleasesOptions {
 export class Releases {
   readonly #poll: ReleasesOptions["poll"];
   readonly #seen = new Map<string, { readonly times: number; readonly at: number }>();
-  readonly #closing = new Notice();
+  readonly #held = new Set<Abort>();
   #closed = false;
 
   constructor({ poll }: ReleasesOptions) {
@@ -28,18 +29,20 @@ export class Releases {
   /** Resolves when the attempt may go back; at once where it is told to stop, or the worker is. */
   async pace({ claim, abort }: Attempt): Promise<void> {
     const delayMs = this.#delayMs(claim.id);
-    if (delayMs === 0 || this.#closed) return;
-    await firstOf(
-      (over) => pause(delayMs, over),
-      (over) => aborted(abort.signal, over),
-      (over) => this.#closing.next(over),
-    );
+    if (delayMs === 0 || this.#closed || abort.aborted) return;
+    const over = new Abort();
+    const stop = (): void => over.abort();
+    this.#held.add(over);
+    abort.addEventListener("abort", stop);
+    await pause(delayMs, over);
+    abort.removeEventListener("abort", stop);
+    this.#held.delete(over);
   }
 
   /** Nothing is held any more. */
   close(): void {
     this.#closed = true;
-    this.#closing.notify();
+    for (const over of this.#held) over.abort();
   }
 
   #delayMs(id: string): number {
