@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:45e379da1c14a6837844f992769f5f966d3f82ef
+--! Hash: sha1:20f6924f36fa0f63770aca60938a96f3800994f8
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2154,6 +2154,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -4537,6 +4538,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -4566,6 +4568,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -4599,6 +4602,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -4701,6 +4705,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -4763,6 +4768,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   perform :SCHEMA.ack(complete.job_id, complete.lease_id, complete.fence, 'success',
@@ -4783,6 +4789,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
@@ -4900,6 +4907,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_holders :SCHEMA.ack_input[];
@@ -4909,8 +4918,13 @@ begin
     perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
   end if;
   begin
-    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null,
-      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
+    select array_agg(cast(row(r.ord, r.job_id,
+        case
+          when length(r.job_id) = 17 and r.job_id ~ '^j[0-9a-f]+$'
+            then ('x' || substr(r.job_id, 2))::bit(64)::bigint
+          else (select j.key from :SCHEMA.job j where j.id = r.job_id)
+        end,
+        r.lease_id, r.fence, null, null, null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
       sum(num_nonnulls(r.job_id, r.lease_id, r.fence))
     into v_holders, v_values
     from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality
@@ -4982,6 +4996,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   perform :SCHEMA.ack(release.job_id, release.lease_id, release.fence, 'rate_limited');
@@ -5004,6 +5019,7 @@ set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -6680,6 +6696,7 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -6849,6 +6866,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_all text[] := string_to_array('throttle effect queue_minute attempt open_run run_lease enqueue_window '
@@ -7140,6 +7158,7 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -7211,6 +7230,7 @@ set enable_bitmapscan = off
 set lock_timeout = '2s'
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -7319,6 +7339,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -7388,6 +7409,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -7458,6 +7480,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -7637,6 +7660,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_from bigint;
@@ -9121,6 +9145,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -9157,6 +9182,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -11740,6 +11766,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_task text := :SCHEMA.backend_job_task(job);
@@ -11957,6 +11984,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_error text := :SCHEMA.backend_error_text(error_message);
@@ -12547,6 +12575,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_claims :SCHEMA.claim[];
@@ -13008,6 +13037,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_claims :SCHEMA.claim[];
