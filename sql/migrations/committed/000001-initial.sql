@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:20f6924f36fa0f63770aca60938a96f3800994f8
+--! Hash: sha1:c346d9b0752061b95ca6d3de47a57614f00551fb
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4645,6 +4645,11 @@ declare
   v_empty bigint[];
   v_worn bigint[];
   v_freed text[];
+  v_under_ceiling boolean;
+  v_deleted boolean;
+  v_handed_back boolean;
+  v_result boolean;
+  v_weighed boolean;
 begin
   insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
   select s.queue, v_now,
@@ -4653,17 +4658,25 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  delete from :SCHEMA.job_extra x
-  where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
-  select array_agg(l.lease_no) filter (where l.ended = l.place_count),
-    array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
-  into v_empty, v_worn, v_freed
-  from (
-    select s.lease_no, s.queue, s.place_count, count(*) as ended
-    from unnest(settled) s
-    where s.place_count is not null
-    group by s.lease_no, s.queue, s.place_count) l;
-  if v_freed is not null then
+  select bool_or(s.place_count is not null), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  into v_under_ceiling, v_deleted, v_handed_back
+  from unnest(settled) s;
+  select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
+  into v_result, v_weighed
+  from unnest(acks) a;
+  if v_deleted and exists (select from :SCHEMA.job_extra) then
+    delete from :SCHEMA.job_extra x
+    where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
+  end if;
+  if v_under_ceiling then
+    select array_agg(l.lease_no) filter (where l.ended = l.place_count),
+      array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
+    into v_empty, v_worn, v_freed
+    from (
+      select s.lease_no, s.queue, s.place_count, count(*) as ended
+      from unnest(settled) s
+      where s.place_count is not null
+      group by s.lease_no, s.queue, s.place_count) l;
     delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);
@@ -4671,7 +4684,7 @@ begin
     -- A place under a ceiling is free: whoever waits for it may sleep.
     perform :SCHEMA.wake_workers(v_freed);
   end if;
-  if exists (select from unnest(acks) a where a.result is not null) then
+  if v_result then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
     select s.key, coalesce(a.result_schema_version, 1), a.result
     from unnest(settled) s
@@ -4680,15 +4693,17 @@ begin
     on conflict (key) do update
       set result_schema_version = excluded.result_schema_version, result = excluded.result;
   end if;
-  if exists (select from unnest(acks) a where a.actual_weight is not null) then
+  if v_weighed then
     perform :SCHEMA.reconcile_charges(acks, settled);
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
-  perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
-      s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
-    from unnest(settled) s
-    where s.state = 'available'));
+  if v_handed_back then
+    perform :SCHEMA.open_lanes((
+      select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
+        s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
+      from unnest(settled) s
+      where s.state = 'available'));
+  end if;
 end;
 $$;
 comment on function :SCHEMA.after_settle is
@@ -4960,27 +4975,37 @@ declare
   v_all text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'all');
   v_none text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'none');
   v_closed bigint[] := '{}';
+  v_kept boolean;
 begin
+  -- Nothing is, of most batches.
+  v_kept := exists (
+      select from unnest(settled) s
+      where s.outcome <> 'success' or s.state <> 'deleted' or s.queue = any (v_all))
+    or exists (select from unnest(acks) a where a.logs is not null);
   if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(s.key, s.fence, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs) as :SCHEMA.run_end)
       from unnest(settled) s
       join unnest(acks) a on a.ord = s.ord), at_ms);
   end if;
-  insert into :SCHEMA.attempt (
-    job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt
-    else least(s.attempt, 2147483646) + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms,
-      s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
-  from unnest(settled) s
-  join unnest(acks) a on a.ord = s.ord
-  where s.outcome not in ('snooze', 'rate_limited', 'revoke')
-    and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all)
-      or s.state = 'completed' and (
-        -- Not exists (): the planner would read the whole table once to answer it.
-        select j.backoff_base_ms is not null from :SCHEMA.job j where j.key = s.key))
-    and s.queue <> all (v_none) and s.key <> all (v_closed);
-  perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
+  if v_kept then
+    insert into :SCHEMA.attempt (
+      job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
+    select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt
+      else least(s.attempt, 2147483646) + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms,
+        s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
+    from unnest(settled) s
+    join unnest(acks) a on a.ord = s.ord
+    where s.outcome not in ('snooze', 'rate_limited', 'revoke')
+      and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all)
+        or s.state = 'completed' and (
+          -- Not exists (): the planner would read the whole table once to answer it.
+          select j.backoff_base_ms is not null from :SCHEMA.job j where j.key = s.key))
+      and s.queue <> all (v_none) and s.key <> all (v_closed);
+  end if;
+  if v_kept or v_closed <> '{}' then
+    perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
+  end if;
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
