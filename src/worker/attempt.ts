@@ -1,3 +1,4 @@
+import { Abort } from "./abort.js";
 import type { JobRef } from "./events.js";
 import { storable } from "./describe-error.js";
 import type { Received } from "./loop.js";
@@ -18,7 +19,7 @@ export class Attempt {
   readonly #waitedMs: number;
   readonly #receivedAt: number;
   /** Tells the handler to stop; the reason says why. */
-  readonly abort = new AbortController();
+  readonly abort = new Abort();
   /** When the lease ends at the latest, by the monotonic clock; rises with each renewal. */
   leaseEndsAt: number;
   /** When the job's deadline passes on the store's clock, by the monotonic clock; Infinity: never. */

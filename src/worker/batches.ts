@@ -1,4 +1,5 @@
 import type { KnownTask } from "../tasks/registry.js";
+import type { AbortLike } from "./abort.js";
 import type { JobContext } from "./context.js";
 
 interface Member {
@@ -19,9 +20,8 @@ export class Batches {
   }
 
   /** Resolves or rejects as this member of the batch has fared. One that is told to stop before the batch begins leaves it. */
-  join(payload: unknown, job: JobContext): Promise<unknown> {
+  join(payload: unknown, job: JobContext, signal: AbortLike): Promise<unknown> {
     const { maxSize, maxDelayMs } = this.#task.batch;
-    const { signal } = job;
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         if (!this.#members.delete(member)) return;
@@ -32,7 +32,7 @@ export class Batches {
       const member: Member = { payload, job, resolve, reject };
       this.#members.add(member);
       if (signal.aborted) return leave();
-      signal.addEventListener("abort", leave, { once: true });
+      signal.addEventListener("abort", leave);
       if (this.#members.size >= maxSize) this.#begin();
       // The delay counts from the first member and is never extended.
       else this.#timer ??= setTimeout(() => this.#begin(), maxDelayMs);

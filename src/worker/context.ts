@@ -41,8 +41,6 @@ export class JobContext {
   readonly periodicTickMs: number | null;
   /** Rises with each claim; of two holders the one with the greater fence is right. */
   readonly fence: bigint;
-  /** Aborts when the handler is to stop: lease lost, timeout, deadline, or the worker stops. */
-  readonly signal: AbortSignal;
   /** Goes to the worker's log and into the attempt's history. */
   readonly log: Logger;
   readonly #attempt: Attempt;
@@ -71,7 +69,6 @@ export class JobContext {
     this.periodicScheduleId = this.headers["headrace-schedule-id"] ?? null;
     this.periodicTickMs = Number.isNaN(tickMs) ? null : tickMs;
     this.fence = claim.fence;
-    this.signal = attempt.abort.signal;
     this.#attempt = attempt;
     this.#services = services;
     this.#form = form;
@@ -79,6 +76,11 @@ export class JobContext {
       this.#held(() => services.store.checkpoint(claim, checkpoint)),
     );
     this.log = historyLogger(attempt, services.logger);
+  }
+
+  /** Aborts when the handler is to stop: lease lost, timeout, deadline, or the worker stops. */
+  get signal(): AbortSignal {
+    return this.#attempt.abort.signal;
   }
 
   /**
@@ -204,9 +206,12 @@ export class JobContext {
     return this.#end({ type: "revoke" });
   }
 
-  /** Ends the attempt: the job goes back to its place at once. No attempt is spent. */
+  /**
+   * Ends the attempt: the job goes back to its place, to be claimed by whoever comes first. No attempt is spent. At once,
+   * but from the second time in a row on this worker holds it for as long as between empty polls.
+   */
   release(): Ending {
-    return this.#end({ type: "rate_limited" });
+    return this.#end({ type: "rate_limited", byHandler: true });
   }
 
   /**
@@ -311,7 +316,7 @@ export class JobContext {
             throw error;
           }
         }),
-      this.signal,
+      this.#attempt.abort,
     );
   }
 }

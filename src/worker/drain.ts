@@ -1,3 +1,4 @@
+import type { AbortLike } from "./abort.js";
 import { firstOf, monotonicMs, Notice, pause } from "./timing.js";
 
 /** How long handlers may go on once the worker stops. The time can be cut short, never prolonged. */
@@ -12,13 +13,14 @@ export class Drain {
   }
 
   /** Resolves when the time is over, or `signal` aborts. */
-  async over(signal: AbortSignal): Promise<void> {
+  async over(signal: AbortLike): Promise<void> {
     for (;;) {
       const restMs = this.#until - monotonicMs();
       if (signal.aborted || restMs <= 0) return;
+      // Ends with the signal too.
       const next = this.#changed.next(signal);
       await firstOf(
-        (over) => pause(restMs, AbortSignal.any([signal, over])),
+        (over) => pause(restMs, over),
         () => next,
       );
     }

@@ -98,7 +98,7 @@ async function within<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
     async () => {
       result = { value: await answer };
     },
-    (signal) => pause(timeoutMs, signal),
+    (over) => pause(timeoutMs, over),
   );
   if (!result) throw new Error(`no answer to a renewal within ${Math.round(timeoutMs)} ms`);
   return result.value;

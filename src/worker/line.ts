@@ -1,3 +1,4 @@
+import type { AbortLike } from "./abort.js";
 import { Semaphore } from "./semaphore.js";
 import { monotonicMs } from "./timing.js";
 
@@ -40,7 +41,7 @@ export class Line {
   }
 
   /** @throws the reason of `signal`, where that aborts before it is the work's turn. */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal: AbortLike): Promise<T> {
     this.#inside++;
     try {
       return await this.#semaphore.run(async () => {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Abort } from "./abort.js";
 import type { Availability } from "./availability.js";
 import type { AdmitAnswer, Claim } from "../store/index.js";
 import { firstOf, jittered, monotonicMs, Notice, pause } from "./timing.js";
@@ -10,7 +11,7 @@ export interface LoopOptions {
     | {
         declareSleep(forMs: number): Promise<void>;
         /** Resolves with the queue that has work, or null after `timeoutMs`. */
-        wait(timeoutMs: number, signal: AbortSignal): Promise<string | null>;
+        wait(timeoutMs: number, over: Abort): Promise<string | null>;
       }
     | undefined;
   /** How many jobs may be claimed now. */
@@ -107,8 +108,8 @@ export class ClaimLoop {
       const free = this.#quiet ? 0 : freeSlots();
       if (free <= 0) {
         await firstOf(
-          (signal) => slotFreed.next(signal),
-          (signal) => this.#changed.next(signal),
+          (over) => slotFreed.next(over),
+          (over) => this.#changed.next(over),
         );
         // Jobs that end in the same turn free their slots together.
         await nextTurn();
@@ -199,15 +200,15 @@ export class ClaimLoop {
     if (!wakeups || this.#stopping) return this.#idle(delayMs);
     let woken = false;
     await firstOf(
-      async (signal) => {
+      async (over) => {
         try {
-          woken = (await wakeups.wait(delayMs, signal)) !== null;
+          woken = (await wakeups.wait(delayMs, over)) !== null;
         } catch (error) {
           failed(error);
-          await pause(delayMs, signal);
+          await pause(delayMs, over);
         }
       },
-      (signal) => this.#changed.next(signal),
+      (over) => this.#changed.next(over),
     );
     // In a fleet every sleeper hears of one job: those who came too late spread out.
     if (woken) await this.#idle(Math.random() * Math.min(100, 10 * this.#fruitless++));
@@ -216,8 +217,8 @@ export class ClaimLoop {
   async #idle(delayMs: number, ...notices: readonly Notice[]): Promise<void> {
     if (this.#stopping) return;
     await firstOf(
-      (signal) => pause(delayMs, signal),
-      ...[this.#changed, ...notices].map((notice) => (signal: AbortSignal) => notice.next(signal)),
+      (over) => pause(delayMs, over),
+      ...[this.#changed, ...notices].map((notice) => (over: Abort) => notice.next(over)),
     );
   }
 }

@@ -1,5 +1,6 @@
 import { optionalMilliseconds } from "../duration.js";
 import { decodePayload, encodeResult, type KnownTask, type TaskRegistry } from "../tasks/registry.js";
+import type { Abort } from "./abort.js";
 import type { Attempt } from "./attempt.js";
 import { Batches } from "./batches.js";
 import { JobContext } from "./context.js";
@@ -15,7 +16,7 @@ import {
   type Outcome,
 } from "./outcome.js";
 import { Line } from "./line.js";
-import { aborted, firstOf, monotonicMs, pause } from "./timing.js";
+import { after, monotonicMs, unlessStuck } from "./timing.js";
 
 /** Code around every handler; it calls `next` to go on, and may see or change what comes back. */
 export type WorkerMiddleware = (job: JobContext, next: () => Promise<unknown>) => Promise<unknown>;
@@ -30,6 +31,9 @@ export interface RunnerOptions {
   /** How long a job of an unknown kind waits for a worker that knows it. */
   readonly unknownKindMs: number;
 }
+
+/** How long a job is put off whose error is no failure, where its task does not say. */
+const blamelessMs = 1000;
 
 /** Runs attempts: finds the task, reads the payload, calls the handler within its limits, and says how it ended. */
 export class Runner {
@@ -62,65 +66,52 @@ export class Runner {
     const line = this.#lines.get(task);
     if (!line) return this.#within(attempt, task);
     if (line.full) return { type: "snooze", delayMs: line.putOffMs() };
-    const { signal } = attempt.abort;
+    const { abort } = attempt;
     // It may be told to stop while it is not its turn.
-    return line.run(() => this.#within(attempt, task), signal).catch(() => this.#forced(signal.reason, ""));
+    return line.run(() => this.#within(attempt, task), abort).catch(() => this.#forced(abort.reason, ""));
   }
 
   /** The attempt within its timeout, its deadline, and the grace for handlers that do not stop. */
   async #within(attempt: Attempt, task: KnownTask): Promise<Outcome> {
     const { stuckGraceMs, events } = this.#options;
-    const { signal } = attempt.abort;
-    if (attempt.deadlineAt <= monotonicMs()) attempt.abort.abort(new DeadlineError());
-    if (signal.aborted) return this.#forced(signal.reason, "");
+    const { abort } = attempt;
+    if (attempt.deadlineAt <= monotonicMs()) abort.abort(new DeadlineError());
+    if (abort.aborted) return this.#forced(abort.reason, "");
     const waitedMs = attempt.begin();
     events.tell("job:started", { job: attempt.job, headers: attempt.claim.headers ?? {}, waitedMs });
-    const timers = this.#limits(attempt, task);
+    const cancelTimers = this.#limits(attempt, task);
     const called = this.#call(attempt, task);
-    let outcome: Outcome | undefined;
-    await firstOf(
-      async () => {
-        outcome = await called;
-      },
-      async (over) => {
-        await aborted(signal, over);
-        await pause(stuckGraceMs, over, { ref: false });
-      },
-    );
-    timers.abort();
+    const outcome = await unlessStuck(called, abort, stuckGraceMs);
+    cancelTimers?.();
     if (outcome) return outcome;
     this.#stuck++;
     void called.then(() => this.#stuck--);
     const runningMs = Math.round(monotonicMs() - attempt.startedAt);
-    const reason = describeReason(signal.reason);
+    const reason = describeReason(abort.reason);
     events.tell("job:stuck", { job: attempt.job, runningMs, reason });
-    return this.#forced(signal.reason, `; the handler did not stop within ${stuckGraceMs} ms`);
+    return this.#forced(abort.reason, `; the handler did not stop within ${stuckGraceMs} ms`);
   }
 
-  #limits(attempt: Attempt, task: KnownTask): AbortController {
-    const { claim, abort } = attempt;
-    const timers = new AbortController();
-    const after = (delayMs: number, reason: () => Error): void => {
-      void pause(delayMs, timers.signal, { ref: false }).then(() => {
-        if (!timers.signal.aborted) abort.abort(reason());
-      });
-    };
-    const timeoutMs = claim.timeoutMs ?? task.timeoutMs;
-    if (timeoutMs !== undefined) after(timeoutMs, () => new AttemptTimeoutError(timeoutMs));
-    if (attempt.deadlineAt < Infinity) after(attempt.deadlineAt - monotonicMs(), () => new DeadlineError());
-    return timers;
+  /** Sets a timer for whichever of timeout and deadline comes first, and answers with how to cancel it. */
+  #limits({ claim, abort, deadlineAt }: Attempt, task: KnownTask): (() => void) | undefined {
+    const timeoutMs = claim.timeoutMs ?? task.timeoutMs ?? Infinity;
+    if (timeoutMs === Infinity && deadlineAt === Infinity) return undefined;
+    const deadlineMs = deadlineAt - monotonicMs();
+    const restMs = Math.min(timeoutMs, deadlineMs);
+    const reason = (): Error =>
+      deadlineMs < timeoutMs ? new DeadlineError() : new AttemptTimeoutError(timeoutMs);
+    return after(restMs, () => abort.abort(reason()), { ref: false });
   }
 
   /** Never rejects. */
   async #call(attempt: Attempt, task: KnownTask): Promise<Outcome> {
-    const { signal } = attempt.abort;
-    const { claim } = attempt;
+    const { claim, abort } = attempt;
     try {
       const payload = await decodePayload(task, claim.payload, claim.schemaVersion);
       const context = new JobContext(attempt, payload, this.#options.services, task);
-      const result = await this.#chain(context, () => this.#handle(task, payload, context));
+      const result = await this.#chain(context, () => this.#handle(task, payload, context, abort));
       if (attempt.completed) return { type: "success" };
-      if (signal.aborted) return this.#forced(signal.reason, "");
+      if (abort.aborted) return this.#forced(abort.reason, "");
       if (result instanceof Ending) return result.outcome;
       if (attempt.wish) return attempt.wish;
       context.finish();
@@ -132,14 +123,14 @@ export class Runner {
         this.#options.services.logger.warn("a handler failed behind the completion of its job", about);
         return { type: "success" };
       }
-      if (signal.aborted) return this.#forced(signal.reason, "");
+      if (abort.aborted) return this.#forced(abort.reason, "");
       return this.#failed(task, attempt, error);
     }
   }
 
-  async #handle(task: KnownTask, payload: unknown, context: JobContext): Promise<unknown> {
+  async #handle(task: KnownTask, payload: unknown, context: JobContext, abort: Abort): Promise<unknown> {
     const batches = this.#batches.get(task);
-    return batches ? await batches.join(payload, context) : await task.handler?.(payload, context);
+    return batches ? await batches.join(payload, context, abort) : await task.handler?.(payload, context);
   }
 
   #chain(context: JobContext, handler: () => Promise<unknown>): Promise<unknown> {
@@ -160,7 +151,8 @@ export class Runner {
       const failure = task.isFailure?.(error) !== false;
       const delayMs = optionalMilliseconds(task.retryDelay?.(attempt.claim.attempt, error), "retryDelay");
       if (failure) return { type: "retry", error: text, ...(delayMs !== undefined && { delayMs }) };
-      return delayMs ? { type: "snooze", delayMs } : { type: "rate_limited" };
+      if (delayMs === 0) return { type: "rate_limited", byHandler: true };
+      return { type: "snooze", delayMs: delayMs ?? blamelessMs };
     } catch (policy) {
       // The task's own rules failed; the error that they were asked about is what matters.
       return { type: "retry", error: `${text}\nthe task's retry rules failed: ${describeError(policy)}` };

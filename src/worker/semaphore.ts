@@ -1,3 +1,5 @@
+import type { AbortLike } from "./abort.js";
+
 /** Lets so many in at a time; the others wait in line. */
 export class Semaphore {
   readonly #line = new Set<() => void>();
@@ -8,7 +10,7 @@ export class Semaphore {
   }
 
   /** @throws the reason of `signal`, where that aborts before it is the work's turn. */
-  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal?: AbortLike): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await this.#turn(signal);
     try {
@@ -21,7 +23,7 @@ export class Semaphore {
     }
   }
 
-  #turn(signal: AbortSignal | undefined): Promise<void> {
+  #turn(signal: AbortLike | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#line.delete(enter);

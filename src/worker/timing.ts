@@ -1,3 +1,5 @@
+import { Abort, type AbortLike } from "./abort.js";
+
 /** Milliseconds of a clock that no operator and no NTP sets back; leases are estimated by it. */
 export const monotonicMs = (): number => performance.now();
 
@@ -7,45 +9,55 @@ export const jittered = (delayMs: number): number => delayMs * (0.8 + 0.4 * Math
 /** A timer of Node holds no more; a longer one would fire at once. */
 const longestTimerMs = 2_147_483_647;
 
-/**
- * Waits for so long, or until `signal` aborts; never rejects.
- *
- * @param options `ref: false`: the wait alone keeps no process alive.
- */
-export function pause(
-  delayMs: number,
-  signal?: AbortSignal,
-  { ref = true }: { readonly ref?: boolean } = {},
-): Promise<void> {
+/** Whether a wait alone keeps the process alive. @defaultValue true */
+export interface TimerOptions {
+  readonly ref?: boolean;
+}
+
+/** Calls `done` after so long, however long that is; what it returns prevents that. */
+export function after(delayMs: number, done: () => void, { ref = true }: TimerOptions = {}): () => void {
+  let timer: NodeJS.Timeout;
+  const wait = (restMs: number): void => {
+    const partMs = Math.min(Math.max(0, restMs), longestTimerMs);
+    timer = setTimeout(() => (restMs > partMs ? wait(restMs - partMs) : done()), partMs);
+    if (!ref) timer.unref();
+  };
+  wait(delayMs);
+  return () => clearTimeout(timer);
+}
+
+/** Waits for so long, or until `signal` aborts; never rejects. */
+export function pause(delayMs: number, signal?: AbortLike, options?: TimerOptions): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
-    let timer: NodeJS.Timeout;
     const done = (): void => {
-      clearTimeout(timer);
+      cancel();
       signal?.removeEventListener("abort", done);
       resolve();
     };
-    const wait = (restMs: number): void => {
-      const partMs = Math.min(Math.max(0, restMs), longestTimerMs);
-      timer = setTimeout(() => (restMs > partMs ? wait(restMs - partMs) : done()), partMs);
-      if (!ref) timer.unref();
-    };
-    wait(delayMs);
-    signal?.addEventListener("abort", done, { once: true });
+    const cancel = after(delayMs, done, options);
+    signal?.addEventListener("abort", done);
   });
 }
 
-/** Waits until `signal` aborts, or `over` does; never rejects. */
-export function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
+/**
+ * What `work` resolves with; undefined when it goes on for `graceMs` after `abort`.
+ *
+ * @param work never rejects.
+ */
+export function unlessStuck<T>(work: Promise<T>, abort: Abort, graceMs: number): Promise<T | undefined> {
   return new Promise((resolve) => {
-    if (signal.aborted || over.aborted) return resolve();
-    const done = (): void => {
-      signal.removeEventListener("abort", done);
-      over.removeEventListener("abort", done);
-      resolve();
+    let cancel: (() => void) | undefined;
+    const onAbort = (): void => {
+      cancel = after(graceMs, () => resolve(undefined), { ref: false });
     };
-    signal.addEventListener("abort", done);
-    over.addEventListener("abort", done);
+    if (abort.aborted) onAbort();
+    else abort.addEventListener("abort", onAbort);
+    void work.then((result) => {
+      cancel?.();
+      abort.removeEventListener("abort", onAbort);
+      resolve(result);
+    });
   });
 }
 
@@ -54,11 +66,12 @@ export class Notice {
   readonly #waiting = new Set<() => void>();
 
   notify(): void {
+    if (this.#waiting.size === 0) return;
     for (const wake of [...this.#waiting]) wake();
   }
 
   /** Resolves at the next `notify`, or when `signal` aborts; whoever races this against others aborts it afterwards. */
-  next(signal?: AbortSignal): Promise<void> {
+  next(signal?: AbortLike): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       const wake = (): void => {
@@ -67,16 +80,16 @@ export class Notice {
         resolve();
       };
       this.#waiting.add(wake);
-      signal?.addEventListener("abort", wake, { once: true });
+      signal?.addEventListener("abort", wake);
     });
   }
 }
 
 /** Waits for whichever comes first, and lets go of the others. */
-export async function firstOf(...waits: ((signal: AbortSignal) => Promise<unknown>)[]): Promise<void> {
-  const over = new AbortController();
+export async function firstOf(...waits: ((over: Abort) => Promise<unknown>)[]): Promise<void> {
+  const over = new Abort();
   try {
-    await Promise.race(waits.map((wait) => wait(over.signal)));
+    await Promise.race(waits.map((wait) => wait(over)));
   } finally {
     over.abort();
   }
@@ -87,7 +100,7 @@ export async function firstOf(...waits: ((signal: AbortSignal) => Promise<unknow
  * What the work throws goes to `failed`.
  */
 export class Ticker {
-  readonly #stop = new AbortController();
+  readonly #stop = new Abort();
   readonly #done: Promise<void>;
 
   constructor(
@@ -105,15 +118,15 @@ export class Ticker {
     failed: (error: unknown) => void,
     firstMs: number,
   ): Promise<void> {
-    const { signal } = this.#stop;
-    await pause(jittered(firstMs), signal);
-    while (!signal.aborted) {
+    const stop = this.#stop;
+    await pause(jittered(firstMs), stop);
+    while (!stop.aborted) {
       try {
         await work();
       } catch (error) {
         failed(error);
       }
-      await pause(jittered(everyMs), signal);
+      await pause(jittered(everyMs), stop);
     }
   }
 

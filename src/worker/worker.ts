@@ -271,7 +271,7 @@ export class Worker<Tasks extends TaskMap = TaskMap> {
     await memory?.stop();
     await firstOf(
       () => intake.idle(),
-      (signal) => this.#drain.over(signal),
+      (over) => this.#drain.over(over),
     );
     intake.handBackAll();
     // Claims that were on their way have come by now, and have been handed back.

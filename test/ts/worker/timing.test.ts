@@ -2,11 +2,12 @@ import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { Abort } from "../../../src/worker/abort.js";
 import { Drain } from "../../../src/worker/drain.js";
 import { Line } from "../../../src/worker/line.js";
 import { Semaphore } from "../../../src/worker/semaphore.js";
 import { isSuspect, Suspects } from "../../../src/worker/suspects.js";
-import { aborted, firstOf, monotonicMs, Notice, pause, Ticker } from "../../../src/worker/timing.js";
+import { firstOf, monotonicMs, Notice, pause, Ticker, unlessStuck } from "../../../src/worker/timing.js";
 import { eventually } from "../support/eventually.js";
 import { attemptOf, claimOf } from "./fakes.js";
 
@@ -30,16 +31,43 @@ timing("a pause longer than a timer can hold does not end at once", async () => 
 
 timing("waits that are over leave nothing behind", async () => {
   const signal = new AbortController().signal;
+  const abort = new Abort();
+  let listeners = 0;
+  const { addEventListener, removeEventListener } = abort;
+  abort.addEventListener = (...args) => (listeners++, addEventListener.apply(abort, args));
+  abort.removeEventListener = (...args) => (listeners--, removeEventListener.apply(abort, args));
   const notice = new Notice();
   for (let n = 0; n < 100; n++) {
     await firstOf(
-      (over) => aborted(signal, over),
+      () => pause(0, signal),
+      () => unlessStuck(pause(0), abort, 60_000),
       (over) => notice.next(over),
       (over) => pause(60_000, over),
       (over) => pause(0, over),
     );
   }
+  await eventually("they are over", () => listeners === 0);
   assert.is(getEventListeners(signal, "abort").length, 0);
+});
+
+timing("work that goes on for its grace after an abort is stuck, and no other is", async () => {
+  const abort = new Abort();
+  const over = new Abort();
+  const ends = unlessStuck(
+    pause(60_000, over).then(() => "ended"),
+    abort,
+    60_000,
+  );
+  // The grace alone keeps no process alive.
+  const alive = setInterval(() => undefined, 1000);
+  const goesOn = unlessStuck(new Promise(() => undefined), abort, 10);
+  assert.not.ok(await settled(goesOn), "nobody has told it to stop");
+  abort.abort();
+  assert.is(await goesOn, undefined);
+  over.abort();
+  assert.is(await ends, "ended");
+  assert.is(await unlessStuck(new Promise(() => undefined), abort, 0), undefined);
+  clearInterval(alive);
 });
 
 timing("a ticker goes on after a failure, and stop waits for the work in hand", async () => {
