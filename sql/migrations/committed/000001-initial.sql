@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:78534b964d11fc9ce100b0bed753edbeee202c64
+--! Hash: sha1:82ee331d0edb1e8e8d7276c72667cf96683e5cc1
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -304,11 +304,11 @@ create type :SCHEMA.settled_job as (
   worker text,
   claimed_at_ms bigint,
   lease_no bigint,
-  place_count integer,
+  own_lease boolean,
   weight integer,
   charged text[]
 );
-comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; place_count: for how many jobs its lease was opened, if under a ceiling.';
+comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; own_lease: its lease counts towards a ceiling.';
 
 create table :SCHEMA.lease (
   lease_no bigint generated always as identity primary key,
@@ -3925,7 +3925,7 @@ begin
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
       j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
-      v.claimed_at_ms, v.lease_no, null, j.weight, null) as :SCHEMA.settled_job) as settled
+      v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
   )
   select array_agg(d.settled) into v_victims from displaced d;
   if v_victims is null then
@@ -4658,7 +4658,7 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  select bool_or(s.place_count is not null), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  select bool_or(s.own_lease), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
   into v_under_ceiling, v_deleted, v_handed_back
   from unnest(settled) s;
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
@@ -4669,14 +4669,15 @@ begin
     where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
   end if;
   if v_under_ceiling then
-    select array_agg(l.lease_no) filter (where l.ended = l.place_count),
-      array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
+    select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
+      array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
     into v_empty, v_worn, v_freed
     from (
-      select s.lease_no, s.queue, s.place_count, count(*) as ended
+      select s.lease_no, s.queue, count(*) as jobs
       from unnest(settled) s
-      where s.place_count is not null
-      group by s.lease_no, s.queue, s.place_count) l;
+      where s.own_lease
+      group by s.lease_no, s.queue) e
+    left join :SCHEMA.lease l on l.lease_no = e.lease_no;
     delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);
@@ -5165,7 +5166,7 @@ begin
       where j.ctid = h.tid
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
-          h.lease_no, h.place_count,
+          h.lease_no, h.own_lease,
         j.weight, coalesce(j.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
@@ -5266,7 +5267,7 @@ begin
     where j.ctid = h.tid
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
-        h.lease_no, h.place_count,
+        h.lease_no, h.own_lease,
       j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
