@@ -9,7 +9,10 @@ export abstract class StatisticsRoom extends Caller {
     return this.call("queue_stats");
   }
 
-  /** What came and went since an instant, oldest first; of all queues where `queue` is null. */
+  /**
+   * What came and went since an instant, oldest first; of all queues where `queue` is null. At most 10,000 buckets, and
+   * what 100,000 minutes of queues have: `nextMs` of the last one says whether there is more.
+   */
   async history(queue: string | null, sinceMs: number, bucketMs?: number): Promise<HistoryBucket[]> {
     return this.call("history", { queue, since_ms: sinceMs, bucket_ms: bucketMs });
   }

@@ -31,8 +31,8 @@ export interface TaskOptions<Payload = unknown, Result = unknown, Input = Payloa
   /** How long to wait before another try; undefined: the store's back-off. `attempt` counts from 0. */
   readonly retryDelay?: (attempt: number, error: unknown) => Duration | undefined;
   /**
-   * False: the error is nobody's fault, and no attempt is spent. The job is put off by what `retryDelay` says, or goes back to
-   * its place to be run again at once.
+   * False: the error is nobody's fault, and no attempt is spent. The job is put off by what `retryDelay` says, or for 1 s
+   * where that says nothing; after 0 it goes back to its place, as by `job.release()`.
    */
   readonly isFailure?: (error: unknown) => boolean;
   /** How many jobs of this kind a worker runs at the same time. @defaultValue the worker's concurrency */

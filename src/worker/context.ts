@@ -206,9 +206,12 @@ export class JobContext {
     return this.#end({ type: "revoke" });
   }
 
-  /** Ends the attempt: the job goes back to its place at once. No attempt is spent. */
+  /**
+   * Ends the attempt: the job goes back to its place, to be claimed by whoever comes first. No attempt is spent. At once,
+   * but from the second time in a row on this worker holds it for as long as between empty polls.
+   */
   release(): Ending {
-    return this.#end({ type: "rate_limited" });
+    return this.#end({ type: "rate_limited", byHandler: true });
   }
 
   /**

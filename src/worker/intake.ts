@@ -5,6 +5,7 @@ import type { Endings } from "./endings.js";
 import type { HeldLeases } from "./held.js";
 import type { Received } from "./loop.js";
 import { WorkerStoppingError } from "./outcome.js";
+import type { Releases } from "./releases.js";
 import type { Runner } from "./runner.js";
 import { isSuspect, Suspects } from "./suspects.js";
 import { Notice } from "./timing.js";
@@ -17,6 +18,7 @@ export interface IntakeOptions {
   /** Called when there may be room for another claim. */
   readonly freed: () => void;
   readonly leaseMs: number;
+  readonly releases: Releases;
 }
 
 /** Takes claims in, and sees each through until its end is on its way to the store. */
@@ -57,6 +59,7 @@ export class Intake {
   /** What comes from now on is handed back at once. */
   close(): void {
     this.#closed = true;
+    this.#options.releases.close();
   }
 
   /** Resolves when nothing runs. */
@@ -70,11 +73,12 @@ export class Intake {
   }
 
   async #run(attempt: Attempt, ready?: Promise<unknown>): Promise<void> {
-    const { runner, acks, endings, freed } = this.#options;
+    const { runner, acks, endings, freed, releases } = this.#options;
     this.#running.add(attempt);
     await ready;
     if (!attempt.over) {
       const outcome = await runner.run(attempt);
+      if (outcome.type === "rate_limited" && outcome.byHandler) await releases.pace(attempt);
       if (attempt.completed) endings.settled(attempt, outcome, "completed");
       else if (!attempt.over) {
         attempt.over = true;

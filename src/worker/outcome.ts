@@ -5,7 +5,12 @@ export type Outcome =
   | { readonly type: "skip"; readonly error?: string }
   | { readonly type: "revoke" }
   | { readonly type: "snooze"; readonly delayMs: number; readonly error?: string }
-  | { readonly type: "rate_limited"; readonly error?: string }
+  | {
+      readonly type: "rate_limited";
+      readonly error?: string;
+      /** The handler hands it back, and may do so again and again. */
+      readonly byHandler?: true;
+    }
   | { readonly type: "undecodable"; readonly error: string }
   | { readonly type: "checkpoint_stale"; readonly error: string };
 

@@ -14,6 +14,7 @@ import type { Logger } from "./logger.js";
 import { ClaimLoop } from "./loop.js";
 import type { Settings } from "./options.js";
 import { LeaseLostError } from "./outcome.js";
+import { Releases } from "./releases.js";
 import { Runner } from "./runner.js";
 import type { Semaphore } from "./semaphore.js";
 import { Notice, Ticker } from "./timing.js";
@@ -90,7 +91,15 @@ export function openRooms(options: RoomsOptions): Rooms {
     stuckGraceMs: settings.stuckGraceMs,
     unknownKindMs: settings.unknownKindMs,
   });
-  const intake = new Intake({ held, acks, runner, endings, freed, leaseMs });
+  const intake = new Intake({
+    held,
+    acks,
+    runner,
+    endings,
+    freed,
+    leaseMs,
+    releases: new Releases(settings),
+  });
   const loop = openLoop(options, { intake, acks, slotFreed, failed });
   return {
     loop,

@@ -32,6 +32,9 @@ export interface RunnerOptions {
   readonly unknownKindMs: number;
 }
 
+/** How long a job is put off whose error is no failure, where its task does not say. */
+const blamelessMs = 1000;
+
 /** Runs attempts: finds the task, reads the payload, calls the handler within its limits, and says how it ended. */
 export class Runner {
   readonly #options: RunnerOptions;
@@ -148,7 +151,8 @@ export class Runner {
       const failure = task.isFailure?.(error) !== false;
       const delayMs = optionalMilliseconds(task.retryDelay?.(attempt.claim.attempt, error), "retryDelay");
       if (failure) return { type: "retry", error: text, ...(delayMs !== undefined && { delayMs }) };
-      return delayMs ? { type: "snooze", delayMs } : { type: "rate_limited" };
+      if (delayMs === 0) return { type: "rate_limited", byHandler: true };
+      return { type: "snooze", delayMs: delayMs ?? blamelessMs };
     } catch (policy) {
       // The task's own rules failed; the error that they were asked about is what matters.
       return { type: "retry", error: `${text}\nthe task's retry rules failed: ${describeError(policy)}` };

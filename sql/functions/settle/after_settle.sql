@@ -16,6 +16,11 @@ declare
   v_empty bigint[];
   v_worn bigint[];
   v_freed text[];
+  v_under_ceiling boolean;
+  v_deleted boolean;
+  v_handed_back boolean;
+  v_result boolean;
+  v_weighed boolean;
 begin
   insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
   select s.queue, v_now,
@@ -24,17 +29,26 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  delete from :SCHEMA.job_extra x
-  where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
-  select array_agg(l.lease_no) filter (where l.ended = l.place_count),
-    array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
-  into v_empty, v_worn, v_freed
-  from (
-    select s.lease_no, s.queue, s.place_count, count(*) as ended
-    from unnest(settled) s
-    where s.place_count is not null
-    group by s.lease_no, s.queue, s.place_count) l;
-  if v_freed is not null then
+  select bool_or(s.own_lease), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  into v_under_ceiling, v_deleted, v_handed_back
+  from unnest(settled) s;
+  select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
+  into v_result, v_weighed
+  from unnest(acks) a;
+  if v_deleted and exists (select from :SCHEMA.job_extra) then
+    delete from :SCHEMA.job_extra x
+    where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
+  end if;
+  if v_under_ceiling then
+    select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
+      array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
+    into v_empty, v_worn, v_freed
+    from (
+      select s.lease_no, s.queue, count(*) as jobs
+      from unnest(settled) s
+      where s.own_lease
+      group by s.lease_no, s.queue) e
+    left join :SCHEMA.lease l on l.lease_no = e.lease_no;
     delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);
@@ -42,7 +56,7 @@ begin
     -- A place under a ceiling is free: whoever waits for it may sleep.
     perform :SCHEMA.wake_workers(v_freed);
   end if;
-  if exists (select from unnest(acks) a where a.result is not null) then
+  if v_result then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
     select s.key, coalesce(a.result_schema_version, 1), a.result
     from unnest(settled) s
@@ -51,15 +65,17 @@ begin
     on conflict (key) do update
       set result_schema_version = excluded.result_schema_version, result = excluded.result;
   end if;
-  if exists (select from unnest(acks) a where a.actual_weight is not null) then
+  if v_weighed then
     perform :SCHEMA.reconcile_charges(acks, settled);
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
-  perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
-      s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
-    from unnest(settled) s
-    where s.state = 'available'));
+  if v_handed_back then
+    perform :SCHEMA.open_lanes((
+      select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
+        s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
+      from unnest(settled) s
+      where s.state = 'available'));
+  end if;
 end;
 $$;
 comment on function :SCHEMA.after_settle is

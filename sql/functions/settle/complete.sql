@@ -5,6 +5,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   perform :SCHEMA.ack(complete.job_id, complete.lease_id, complete.fence, 'success',

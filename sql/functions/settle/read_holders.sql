@@ -4,6 +4,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_holders :SCHEMA.ack_input[];
@@ -13,8 +15,13 @@ begin
     perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
   end if;
   begin
-    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null,
-      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
+    select array_agg(cast(row(r.ord, r.job_id,
+        case
+          when length(r.job_id) = 17 and r.job_id ~ '^j[0-9a-f]+$'
+            then ('x' || substr(r.job_id, 2))::bit(64)::bigint
+          else (select j.key from :SCHEMA.job j where j.id = r.job_id)
+        end,
+        r.lease_id, r.fence, null, null, null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
       sum(num_nonnulls(r.job_id, r.lease_id, r.fence))
     into v_holders, v_values
     from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality

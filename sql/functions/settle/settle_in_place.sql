@@ -68,7 +68,7 @@ begin
     where j.ctid = h.tid
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
-        h.lease_no, h.place_count,
+        h.lease_no, h.own_lease,
       j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;

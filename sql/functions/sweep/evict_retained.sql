@@ -8,6 +8,7 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();

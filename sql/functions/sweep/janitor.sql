@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_all text[] := string_to_array('throttle effect queue_minute attempt open_run run_lease enqueue_window '

@@ -10,6 +10,7 @@ set enable_bitmapscan = off
 set lock_timeout = '2s'
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

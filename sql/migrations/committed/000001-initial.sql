@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:45e379da1c14a6837844f992769f5f966d3f82ef
+--! Hash: sha1:6da29f4b9a9e377173509f8a77d3230b46258b9c
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -304,11 +304,11 @@ create type :SCHEMA.settled_job as (
   worker text,
   claimed_at_ms bigint,
   lease_no bigint,
-  place_count integer,
+  own_lease boolean,
   weight integer,
   charged text[]
 );
-comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; place_count: for how many jobs its lease was opened, if under a ceiling.';
+comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; own_lease: its lease counts towards a ceiling.';
 
 create table :SCHEMA.lease (
   lease_no bigint generated always as identity primary key,
@@ -1356,6 +1356,56 @@ comment on function :SCHEMA.use_test_clock is
   'nothing has been done in it: no schema that is in use can come to it. Errors: HR007.';
 revoke all on function :SCHEMA.use_test_clock from public;
 --! EndIncluded internal/use_test_clock.sql
+--! Included internal/empty_test_schema.sql
+create or replace function :SCHEMA.empty_test_schema()
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_table record;
+  v_guarded boolean;
+begin
+  if not exists (select from :SCHEMA.test_clock) then
+    perform :SCHEMA.raise_invalid('schema', 'has no test clock: it is not one for tests',
+      'a schema for which use_test_clock() was called before its first job');
+  end if;
+  select t.tgenabled <> 'D' into v_guarded
+  from pg_trigger t
+  join pg_class c on c.oid = t.tgrelid and c.relname = 'job'
+  join pg_namespace n on n.oid = c.relnamespace and n.nspname = :SCHEMA_LITERAL
+  where t.tgname = 'job_transition';
+  -- The guard knows no such move as this one.
+  perform :SCHEMA.set_transition_guard(false);
+  for v_table in
+    select c.relname as name
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname = :SCHEMA_LITERAL
+    where c.relkind in ('r', 'p') and not c.relispartition
+      -- What an install fills, and nothing changes.
+      and c.relname not in ('schema_migration', 'transition')
+    order by c.relname
+  loop
+    execute format('delete from %I.%I', :SCHEMA_LITERAL, v_table.name);
+  end loop;
+  perform :SCHEMA.use_test_clock();
+  perform :SCHEMA.set_transition_guard(v_guarded);
+  -- Last, since no rollback undoes it.
+  perform setval(s.seqrelid, s.seqstart, false)
+  from pg_sequence s
+  join pg_class c on c.oid = s.seqrelid
+  join pg_namespace n on n.oid = c.relnamespace and n.nspname = :SCHEMA_LITERAL;
+end;
+$$;
+comment on function :SCHEMA.empty_test_schema is
+  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the present '
+  'time. Only for the owner, and only where use_test_clock() was called, which no schema that is in use can '
+  'come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
+revoke all on function :SCHEMA.empty_test_schema from public;
+--! EndIncluded internal/empty_test_schema.sql
 --! Included internal/move_test_clock.sql
 create or replace function :SCHEMA.move_test_clock(by_ms bigint)
 returns bigint
@@ -2154,6 +2204,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -3924,7 +3975,7 @@ begin
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
       j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
-      v.claimed_at_ms, v.lease_no, null, j.weight, null) as :SCHEMA.settled_job) as settled
+      v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
   )
   select array_agg(d.settled) into v_victims from displaced d;
   if v_victims is null then
@@ -4537,6 +4588,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -4566,6 +4618,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -4599,6 +4652,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -4641,6 +4695,11 @@ declare
   v_empty bigint[];
   v_worn bigint[];
   v_freed text[];
+  v_under_ceiling boolean;
+  v_deleted boolean;
+  v_handed_back boolean;
+  v_result boolean;
+  v_weighed boolean;
 begin
   insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
   select s.queue, v_now,
@@ -4649,17 +4708,26 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  delete from :SCHEMA.job_extra x
-  where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
-  select array_agg(l.lease_no) filter (where l.ended = l.place_count),
-    array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
-  into v_empty, v_worn, v_freed
-  from (
-    select s.lease_no, s.queue, s.place_count, count(*) as ended
-    from unnest(settled) s
-    where s.place_count is not null
-    group by s.lease_no, s.queue, s.place_count) l;
-  if v_freed is not null then
+  select bool_or(s.own_lease), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  into v_under_ceiling, v_deleted, v_handed_back
+  from unnest(settled) s;
+  select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
+  into v_result, v_weighed
+  from unnest(acks) a;
+  if v_deleted and exists (select from :SCHEMA.job_extra) then
+    delete from :SCHEMA.job_extra x
+    where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
+  end if;
+  if v_under_ceiling then
+    select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
+      array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
+    into v_empty, v_worn, v_freed
+    from (
+      select s.lease_no, s.queue, count(*) as jobs
+      from unnest(settled) s
+      where s.own_lease
+      group by s.lease_no, s.queue) e
+    left join :SCHEMA.lease l on l.lease_no = e.lease_no;
     delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);
@@ -4667,7 +4735,7 @@ begin
     -- A place under a ceiling is free: whoever waits for it may sleep.
     perform :SCHEMA.wake_workers(v_freed);
   end if;
-  if exists (select from unnest(acks) a where a.result is not null) then
+  if v_result then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
     select s.key, coalesce(a.result_schema_version, 1), a.result
     from unnest(settled) s
@@ -4676,15 +4744,17 @@ begin
     on conflict (key) do update
       set result_schema_version = excluded.result_schema_version, result = excluded.result;
   end if;
-  if exists (select from unnest(acks) a where a.actual_weight is not null) then
+  if v_weighed then
     perform :SCHEMA.reconcile_charges(acks, settled);
   end if;
   perform :SCHEMA.record_attempts(acks, settled, v_now);
-  perform :SCHEMA.open_lanes((
-    select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
-      s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
-    from unnest(settled) s
-    where s.state = 'available'));
+  if v_handed_back then
+    perform :SCHEMA.open_lanes((
+      select array_agg(cast(row(s.queue, s.partition_key, s.sticky_worker, s.class_key, s.priority,
+        s.scheduled_at_ms, s.key) as :SCHEMA.lane_entry))
+      from unnest(settled) s
+      where s.state = 'available'));
+  end if;
 end;
 $$;
 comment on function :SCHEMA.after_settle is
@@ -4701,6 +4771,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -4763,6 +4834,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   perform :SCHEMA.ack(complete.job_id, complete.lease_id, complete.fence, 'success',
@@ -4783,6 +4855,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_key bigint := :SCHEMA.job_key(job_id);
@@ -4900,6 +4973,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_holders :SCHEMA.ack_input[];
@@ -4909,8 +4984,13 @@ begin
     perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
   end if;
   begin
-    select array_agg(cast(row(r.ord, r.job_id, :SCHEMA.job_key(r.job_id), r.lease_id, r.fence, null, null,
-      null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
+    select array_agg(cast(row(r.ord, r.job_id,
+        case
+          when length(r.job_id) = 17 and r.job_id ~ '^j[0-9a-f]+$'
+            then ('x' || substr(r.job_id, 2))::bit(64)::bigint
+          else (select j.key from :SCHEMA.job j where j.id = r.job_id)
+        end,
+        r.lease_id, r.fence, null, null, null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
       sum(num_nonnulls(r.job_id, r.lease_id, r.fence))
     into v_holders, v_values
     from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality
@@ -4946,27 +5026,38 @@ declare
   v_all text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'all');
   v_none text[] := array(select q.queue from :SCHEMA.queue q where q.history = 'none');
   v_closed bigint[] := '{}';
+  v_kept boolean;
 begin
+  -- Nothing is, of most batches.
+  v_kept := exists (
+      select from unnest(settled) s
+      where s.outcome <> 'success' or s.state <> 'deleted' or s.queue = any (v_all))
+    or exists (select from unnest(acks) a where a.logs is not null);
   if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(s.key, s.fence, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs) as :SCHEMA.run_end)
       from unnest(settled) s
       join unnest(acks) a on a.ord = s.ord), at_ms);
   end if;
-  insert into :SCHEMA.attempt (
-    job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error, logs)
-  select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt
-    else least(s.attempt, 2147483646) + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms,
-      s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
-  from unnest(settled) s
-  join unnest(acks) a on a.ord = s.ord
-  where s.outcome not in ('snooze', 'rate_limited', 'revoke')
-    and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all)
-      or s.state = 'completed' and (
-        -- Not exists (): the planner would read the whole table once to answer it.
-        select j.backoff_base_ms is not null from :SCHEMA.job j where j.key = s.key))
-    and s.queue <> all (v_none) and s.key <> all (v_closed);
-  perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
+  if v_kept then
+    insert into :SCHEMA.attempt (
+      job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error,
+        logs)
+    select s.key, s.id, s.kind, s.queue, case when s.outcome = 'retry' then s.attempt
+      else least(s.attempt, 2147483646) + 1 end, s.fence, s.worker, s.claimed_at_ms, record_attempts.at_ms,
+        s.outcome, :SCHEMA.mask_secrets(a.error), a.logs
+    from unnest(settled) s
+    join unnest(acks) a on a.ord = s.ord
+    where s.outcome not in ('snooze', 'rate_limited', 'revoke')
+      and (s.outcome <> 'success' or a.logs is not null or s.queue = any (v_all)
+        or s.state = 'completed' and (
+          -- Not exists (): the planner would read the whole table once to answer it.
+          select j.backoff_base_ms is not null from :SCHEMA.job j where j.key = s.key))
+      and s.queue <> all (v_none) and s.key <> all (v_closed);
+  end if;
+  if v_kept or v_closed <> '{}' then
+    perform :SCHEMA.trim_attempts(s.key) from unnest(settled) s where s.attempt >= 50;
+  end if;
 end;
 $$;
 comment on function :SCHEMA.record_attempts is
@@ -4982,6 +5073,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   perform :SCHEMA.ack(release.job_id, release.lease_id, release.fence, 'rate_limited');
@@ -5004,6 +5096,7 @@ set jit = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -5123,7 +5216,7 @@ begin
       where j.ctid = h.tid
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
-          h.lease_no, h.place_count,
+          h.lease_no, h.own_lease,
         j.weight, coalesce(j.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
@@ -5224,7 +5317,7 @@ begin
     where j.ctid = h.tid
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
-        h.lease_no, h.place_count,
+        h.lease_no, h.own_lease,
       j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
@@ -6680,6 +6773,7 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -6849,6 +6943,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_all text[] := string_to_array('throttle effect queue_minute attempt open_run run_lease enqueue_window '
@@ -7140,6 +7235,7 @@ set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -7211,6 +7307,7 @@ set enable_bitmapscan = off
 set lock_timeout = '2s'
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -7319,6 +7416,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -7388,6 +7486,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
 declare
@@ -7458,6 +7557,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
@@ -7637,6 +7737,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 set lock_timeout = '2s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_from bigint;
@@ -9121,6 +9222,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -9157,6 +9259,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -10251,7 +10354,7 @@ revoke all on function :SCHEMA.list_attempts from public;
 --! Included inspect/history.sql
 create or replace function :SCHEMA.history(queue text, since_ms bigint, bucket_ms bigint default 60000)
 returns table (bucket_start_ms bigint, arrived bigint, completed bigint, failed bigint, drained bigint,
-  refused jsonb)
+  refused jsonb, next_ms bigint)
 language plpgsql
 stable
 security definer
@@ -10261,38 +10364,66 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+  c_most_rows integer := 100000;
   v_queue text;
+  v_from bigint;
+  v_first bigint;
+  v_end bigint;
 begin
   perform :SCHEMA.check_range('bucket_ms', history.bucket_ms, 60000, 31557600000);
   perform :SCHEMA.check_range('since_ms', history.since_ms, 0, 315576000000000);
+  v_from := history.since_ms / history.bucket_ms * history.bucket_ms;
   if history.queue is not null then
     v_queue := :SCHEMA.queue_name(history.queue);
+  else
+    -- A queue has 30 days of minutes at most; all queues together may have any number.
+    select m.minute_ms / history.bucket_ms * history.bucket_ms into v_end
+    from :SCHEMA.queue_minute m
+    where m.minute_ms >= v_from
+    order by m.minute_ms
+    offset c_most_rows
+    limit 1;
+    select min(m.minute_ms) into v_first from :SCHEMA.queue_minute m where m.minute_ms >= v_from;
+    if v_end <= v_first then
+      perform :SCHEMA.raise_invalid('bucket_ms', 'is too long for all queues together',
+        'one queue, or buckets of at most ' || c_most_rows || ' minutes of all queues');
+    end if;
   end if;
   return query
-    select b.start_ms, sum(b.arrived)::bigint, sum(b.completed)::bigint, sum(b.failed)::bigint,
-      sum(b.drained)::bigint, :SCHEMA.sum_counts(jsonb_agg(b.refused) filter (where b.refused <> '{}'))
-    from (
-      select m.minute_ms / history.bucket_ms * history.bucket_ms as start_ms, m.arrived, m.completed,
-        m.failed, m.drained, m.refused
-      from :SCHEMA.queue_minute m
-      where m.minute_ms >= history.since_ms / history.bucket_ms * history.bucket_ms
-        and (v_queue is null or m.queue = v_queue)
-      union all
-      select t.at_ms / history.bucket_ms * history.bucket_ms, t.arrived, t.completed, t.failed,
-        t.arrived - t.depth, coalesce(t.refused, '{}')
-      from :SCHEMA.tally t
-      where t.at_ms >= history.since_ms / history.bucket_ms * history.bucket_ms
-        and (v_queue is null or t.queue = v_queue)) b
-    group by b.start_ms
-    order by b.start_ms
-    limit 10000;
+    with bucket as (
+      select b.start_ms, sum(b.arrived)::bigint as arrived, sum(b.completed)::bigint as completed,
+        sum(b.failed)::bigint as failed, sum(b.drained)::bigint as drained,
+        :SCHEMA.sum_counts(jsonb_agg(b.refused) filter (where b.refused <> '{}')) as refused,
+        row_number() over w as place, lead(b.start_ms) over w as next_start_ms
+      from (
+        select m.minute_ms / history.bucket_ms * history.bucket_ms as start_ms, m.arrived, m.completed,
+          m.failed, m.drained, m.refused
+        from :SCHEMA.queue_minute m
+        where m.minute_ms >= v_from and (v_end is null or m.minute_ms < v_end)
+          and (v_queue is null or m.queue = v_queue)
+        union all
+        select t.at_ms / history.bucket_ms * history.bucket_ms, t.arrived, t.completed, t.failed,
+          t.arrived - t.depth, coalesce(t.refused, '{}')
+        from :SCHEMA.tally t
+        where t.at_ms >= v_from and (v_end is null or t.at_ms < v_end)
+          and (v_queue is null or t.queue = v_queue)) b
+      group by b.start_ms
+      window w as (order by b.start_ms)
+      order by b.start_ms
+      limit 10000
+    )
+    select b.start_ms, b.arrived, b.completed, b.failed, b.drained, b.refused,
+      case when b.next_start_ms is null then v_end when b.place = 10000 then b.next_start_ms end
+    from bucket b
+    order by b.start_ms;
 end;
 $$;
 comment on function :SCHEMA.history is
   'What came and went in a queue (null: in all) since an instant, in buckets of at least a minute, oldest '
   'first, at most 10,000: arrived, completed, failed attempts, drained (left the unfinished jobs, by '
-  'whatever way, less those that came back), and why the gate refused candidates. Kept for 30 days. Errors: '
-  'HR007.';
+  'whatever way, less those that came back), and why the gate refused candidates. Kept for 30 days. Of all '
+  'queues together a call reads 100,000 minutes. Where newer buckets were left out, next_ms of the last row '
+  'is the since_ms to go on with, and null otherwise. Errors: HR007, also where one bucket has more.';
 revoke all on function :SCHEMA.history from public;
 --! EndIncluded inspect/history.sql
 --! Included inspect/distinct_kinds.sql
@@ -11740,6 +11871,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_task text := :SCHEMA.backend_job_task(job);
@@ -11957,6 +12089,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_error text := :SCHEMA.backend_error_text(error_message);
@@ -12547,6 +12680,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_claims :SCHEMA.claim[];
@@ -13008,6 +13142,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_claims :SCHEMA.claim[];

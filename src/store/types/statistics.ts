@@ -38,6 +38,8 @@ export interface HistoryBucket {
   readonly drained: number;
   /** What the gate held back, by reason. */
   readonly refused: Readonly<Record<string, number>>;
+  /** In the last bucket, where newer ones were left out: the `sinceMs` to go on with. */
+  readonly nextMs: number | null;
 }
 
 export interface Metric {

@@ -76,6 +76,50 @@ begin
 end;
 $test$;
 
+-- test: a history that is longer than one answer says where it goes on, and nothing is lost or told twice
+do $test$
+declare
+  v_start bigint := 1680000000000;
+  v_next bigint;
+  v_row record;
+  v_buckets bigint;
+  v_refusal jsonb;
+begin
+  -- One queue, one minute more than an answer has buckets.
+  insert into :SCHEMA.queue_minute (queue, minute_ms, arrived) select 'long', v_start + 60000 * n, 1 from generate_series(0, 10000) n;
+  select count(*) as buckets, sum(arrived) as arrived, max(next_ms) as next_ms, count(next_ms) as told into v_row
+  from :SCHEMA.history('long', 0);
+  assert (v_row.buckets, v_row.arrived, v_row.next_ms, v_row.told) = (10000, 10000, v_start + 60000 * 10000, 1), v_row;
+  select count(*) as buckets, sum(arrived) as arrived, max(next_ms) as next_ms into v_row from :SCHEMA.history('long', v_row.next_ms);
+  assert v_row.buckets = 1 and v_row.arrived = 1 and v_row.next_ms is null, v_row;
+  assert not exists (select from :SCHEMA.history('long', 0, 120000) where next_ms is not null);
+  -- Exactly as many.
+  delete from :SCHEMA.queue_minute where minute_ms = v_start;
+  assert (select count(*) = 10000 and count(next_ms) = 0 from :SCHEMA.history('long', 0));
+  -- Fifty queues: more minutes than one call reads.
+  delete from :SCHEMA.queue_minute;
+  insert into :SCHEMA.queue_minute (queue, minute_ms, arrived, refused)
+  select 'q' || q, v_start + 60000 * n, 1, '{"paused": 1}' from generate_series(1, 50) q, generate_series(0, 2005) n;
+  for v_bucket in 1..5 by 4 loop
+    v_next := 0;
+    v_buckets := 0;
+    loop
+      select count(*) as buckets, sum(arrived) as arrived, max(bucket_start_ms) as newest, sum((refused ->> 'paused')::bigint) as refused
+      into v_row from :SCHEMA.history(null, v_next, 60000 * v_bucket);
+      v_buckets := v_buckets + v_row.arrived;
+      assert v_row.refused = v_row.arrived, v_row;
+      select max(next_ms) into v_next from :SCHEMA.history(null, v_next, 60000 * v_bucket);
+      exit when v_next is null;
+      assert v_next = v_start + 60000 * 2000 and v_row.newest < v_next, v_next;
+    end loop;
+    assert v_buckets = 50 * 2006, v_buckets;
+  end loop;
+  assert (select sum(arrived) = 2006 and count(next_ms) = 0 from :SCHEMA.history('q7', 0, 31557600000));
+  v_refusal := pg_temp.refusal('select from :SCHEMA.history(null, 0, 31557600000)');
+  assert v_refusal ->> 'code' = 'HR007' and v_refusal ->> 'field' = 'bucket_ms', v_refusal;
+end;
+$test$;
+
 -- test: the invariants see damage
 -- invariants: off
 do $test$
