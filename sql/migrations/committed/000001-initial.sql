@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6da29f4b9a9e377173509f8a77d3230b46258b9c
+--! Hash: sha1:654c30d3bd58d8457d3cebdaccd561010f4261b5
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1401,9 +1401,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.empty_test_schema is
-  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the present '
-  'time. Only for the owner, and only where use_test_clock() was called, which no schema that is in use can '
-  'come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
+  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the '
+  'present time. Only for the owner, and only where use_test_clock() was called, which no schema that is in '
+  'use can come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
 revoke all on function :SCHEMA.empty_test_schema from public;
 --! EndIncluded internal/empty_test_schema.sql
 --! Included internal/move_test_clock.sql
