@@ -6,7 +6,7 @@ import { guarded, jsonLogger, type Logger } from "../worker/logger.js";
 import { CircuitBreaker, type CircuitBreakerOptions } from "./circuit.js";
 import type { ClientEvents, EnqueueRequest } from "./events.js";
 import { inheritHeaders, type Headers } from "./headers.js";
-import { jobOptions, type EnqueueOptions } from "./options.js";
+import { checkEntry, jobOptions, type EnqueueOptions } from "./options.js";
 
 /** What a middleware may know of a call beside its batch. */
 export interface ClientCall {
@@ -105,7 +105,9 @@ export class ClientCore {
     return this.circuit.run(() => this.#store.enqueue(jobs));
   }
 
-  async #job({ kind, payload, options = {} }: EnqueueRequest, inherited: Headers): Promise<Job> {
+  async #job(request: EnqueueRequest, inherited: Headers): Promise<Job> {
+    checkEntry(request);
+    const { kind, payload, options = {} } = request;
     const task = this.registry.find(kind);
     const { headers, ...rest } = jobOptions({ ...this.#defaults, ...options });
     const both = inheritHeaders(headers, inherited);

@@ -27,6 +27,52 @@ const address: StandardSchema<{ to: string }> = {
   },
 };
 
+clients("a name that is no option is refused with those that are, and the nearest", async () => {
+  const client = new Client(store);
+  const refused = async (options: object): Promise<StoreError> => {
+    const error: unknown = await client.enqueue("email", {}, options).catch((caught: unknown) => caught);
+    assert.instance(error, StoreError);
+    return error as StoreError;
+  };
+  for (const [name, meant] of [
+    ["partition_key", "partitionKey"],
+    ["delayMs", "delay"],
+    ["delay_ms", "delay"],
+    ["retnetion", "retention"],
+    ["Priority", "priority"],
+    ["prio", "priority"],
+    ["attempts", "maxAttempts"],
+    ["schedule", "scheduledAt"],
+    ["zzz", undefined],
+    ["payload", undefined],
+    ["constructor", undefined],
+  ] as const) {
+    const { code, message, fields } = await refused({ [name]: 1 });
+    assert.equal([code, fields["field"]], ["invalid", name]);
+    assert.is(/did you mean (.*)\?/.exec(message)?.[1], meant, message);
+    const listed = String(fields["bound"]).split(", ");
+    assert.equal(
+      [listed.length, listed.includes("scheduledAt"), listed.includes("scheduledAtMs")],
+      [22, true, false],
+    );
+  }
+  const loose = { kind: "email", payload: {}, delay: "5m" };
+  const error: unknown = await client.enqueueMany([loose]).catch((caught: unknown) => caught);
+  assert.match(
+    (error as Error).message,
+    /delay is not a field of a job in a batch; write options: \{ delay: … \}/,
+  );
+  // The store has names of its own.
+  const low: unknown = await store
+    .enqueue([{ kind: "email", partition_key: "a" } as never])
+    .catch((e: unknown) => e);
+  assert.match(
+    (low as Error).message,
+    /partition_key is not a field of a job; did you mean partitionKey\? \(payload, /,
+  );
+  assert.is((await store.listJobs({ kind: "email" })).jobs.length, 0);
+});
+
 clients("options arrive in the job, durations as texts", async () => {
   const client = new Client(store, { defaults: { queue: "mail", maxAttempts: 3 } });
   const { id, disposition } = await client.enqueue(
