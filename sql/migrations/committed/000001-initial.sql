@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:654c30d3bd58d8457d3cebdaccd561010f4261b5
+--! Hash: sha1:f44d4dc5b0cc8fb6874fbcf78e1edc8bfdcbe008
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -5197,8 +5197,7 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, case when l.queue is not null
-        then cardinality(l.keys) end as place_count
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -5265,10 +5264,10 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, case when l.queue is not null
-      then cardinality(l.keys) end as place_count, coalesce(c.max_attempts, h.max_attempts) as max_attempts,
-      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
-        coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+        coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
+          coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
