@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:4635d8e71812f4c71d90371f7d1596fcf51f785e
+--! Hash: sha1:f9ff52344cfbbd08bb1d7188938f97da33b238d9
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1401,9 +1401,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.empty_test_schema is
-  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the present '
-  'time. Only for the owner, and only where use_test_clock() was called, which no schema that is in use can '
-  'come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
+  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the '
+  'present time. Only for the owner, and only where use_test_clock() was called, which no schema that is in '
+  'use can come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
 revoke all on function :SCHEMA.empty_test_schema from public;
 --! EndIncluded internal/empty_test_schema.sql
 --! Included internal/move_test_clock.sql
