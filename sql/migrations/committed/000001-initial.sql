@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f9ff52344cfbbd08bb1d7188938f97da33b238d9
+--! Hash: sha1:1eaca5fe203ab110e5136d421c31a342f906a73c
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1403,7 +1403,7 @@ $$;
 comment on function :SCHEMA.empty_test_schema is
   'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the '
   'present time. Only for the owner, and only where use_test_clock() was called, which no schema that is in '
-  'use can come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
+  'use can come to. Waits at most 2 s for who writes in it and then fails with 55P03. Errors: HR007.';
 revoke all on function :SCHEMA.empty_test_schema from public;
 --! EndIncluded internal/empty_test_schema.sql
 --! Included internal/move_test_clock.sql
@@ -11315,11 +11315,17 @@ begin
     from :SCHEMA.schedule s
     where s.retry_at_ms > :SCHEMA.now_ms() + 600000
     limit 100;
+  return query
+    -- What a rebuild has left or is making stands beside an index that is valid.
+    select 'an index is valid', h.name, 'rebuild it: see reindexable'
+    from :SCHEMA.index_health() h
+    where not h.valid and not h.leftover
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck, invalid indexes. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 --! Included inspect/explain_admission.sql
