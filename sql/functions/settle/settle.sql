@@ -18,8 +18,7 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, case when l.queue is not null
-        then cardinality(l.keys) end as place_count
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.

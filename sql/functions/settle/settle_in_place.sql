@@ -16,10 +16,10 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, case when l.queue is not null
-      then cardinality(l.keys) end as place_count, coalesce(c.max_attempts, h.max_attempts) as max_attempts,
-      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
-        coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+        coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
+          coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'

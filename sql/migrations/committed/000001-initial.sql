@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6da29f4b9a9e377173509f8a77d3230b46258b9c
+--! Hash: sha1:2edae2fec672f09e51b052572366d9b4d1884220
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1401,9 +1401,9 @@ begin
 end;
 $$;
 comment on function :SCHEMA.empty_test_schema is
-  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the present '
-  'time. Only for the owner, and only where use_test_clock() was called, which no schema that is in use can '
-  'come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
+  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the '
+  'present time. Only for the owner, and only where use_test_clock() was called, which no schema that is in '
+  'use can come to. Waits at most 2 s for who writes in it and then fails with 55P03. Errors: HR007.';
 revoke all on function :SCHEMA.empty_test_schema from public;
 --! EndIncluded internal/empty_test_schema.sql
 --! Included internal/move_test_clock.sql
@@ -4894,6 +4894,7 @@ as $$
 declare
   v_acks :SCHEMA.ack_input[];
   v_values bigint;
+  v_plain boolean;
   v_bad record;
 begin
   if json_typeof(acks) is distinct from 'array' or json_array_length(acks) > 10000 then
@@ -4912,8 +4913,9 @@ begin
         r.actual_weight, r.result_schema_version, decode(r.result_base64,
           'base64')) as :SCHEMA.ack_input) order by r.ord),
       sum(num_nonnulls(r.job_id, r.lease_id, r.fence, r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight,
-        r.result_schema_version, r.result_base64))
-    into v_acks, v_values
+        r.result_schema_version, r.result_base64)),
+      bool_and(num_nonnulls(r.job_id, r.lease_id, r.fence) = 3 and r.outcome = 'success')
+    into v_acks, v_values, v_plain
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
@@ -4928,6 +4930,10 @@ begin
     perform :SCHEMA.raise_invalid('acks', sqlerrm,
       'objects of job_id, lease_id, fence, outcome and the like');
   end;
+  -- Successes with nothing beside them are what most batches consist of.
+  if v_plain and v_values = 4 * cardinality(v_acks) then
+    return v_acks;
+  end if;
   select f.ord, f.fault into v_bad
   from (
     select a.ord, case
@@ -5197,8 +5203,7 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, case when l.queue is not null
-        then cardinality(l.keys) end as place_count
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -5265,10 +5270,10 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, case when l.queue is not null
-      then cardinality(l.keys) end as place_count, coalesce(c.max_attempts, h.max_attempts) as max_attempts,
-      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
-        coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
+      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+        coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
+          coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
@@ -11310,11 +11315,17 @@ begin
     from :SCHEMA.schedule s
     where s.retry_at_ms > :SCHEMA.now_ms() + 600000
     limit 100;
+  return query
+    -- What a rebuild has left or is making stands beside an index that is valid.
+    select 'an index is valid', h.name, 'rebuild it: see reindexable'
+    from :SCHEMA.index_health() h
+    where not h.valid and not h.leftover
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck, invalid indexes. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 --! Included inspect/explain_admission.sql
@@ -12304,6 +12315,8 @@ as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
   v_most bigint;
+  v_examined bigint;
+  v_queued boolean;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
@@ -12312,21 +12325,49 @@ begin
   v_most := least(skip, 9000000000000000000) + max_rows;
   if backend_list_jobs.status is null then
     v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
-  elsif backend_list_jobs.status in ('queued', 'running') then
-    -- By the indexes of unfinished jobs, however many finished ones there are; hence no order by key alone.
+  elsif backend_list_jobs.status = 'running' and not exists (select from :SCHEMA.lease l offset 2000 limit 1)
+  then
     v_keys := array(
-      select l.key
-      from (
-        (select j.key from :SCHEMA.job j
-         where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
-        union all
-        (select j.key from :SCHEMA.job j
-         where j.stage = 0 and j.state = any (v_states) order by j.key + 0 limit v_most)
-        union all
-        (select j.key from :SCHEMA.job j
-         where j.stage = -1 and j.state = any (v_states) order by j.key + 0 limit v_most)) l
-      order by l.key
+      select j.key
+      from :SCHEMA.lease l
+      cross join lateral unnest(l.keys) k(key)
+      cross join lateral (
+        select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+      order by j.key
       offset skip limit max_rows);
+  elsif backend_list_jobs.status in ('queued', 'running') then
+    v_queued := backend_list_jobs.status = 'queued';
+    -- The oldest jobs of all, so far as that is near: where many wait they are soon found among them.
+    v_examined := 5000 + 2 * least(v_most, 500000);
+    if v_queued and v_most <= v_examined then
+      v_keys := array(
+        select h.key
+        from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_examined) h
+        where h.state = any (v_states)
+        order by h.key
+        offset skip limit max_rows);
+    end if;
+    if cardinality(v_keys) < max_rows or v_keys is null then
+      -- By the indexes of unfinished jobs, however many finished ones stand before them. That of jobs in line
+      -- is not in the order of keys.
+      v_keys := array(
+        select l.key
+        from (
+          (select j.key from :SCHEMA.job j
+           where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
+          union all
+          (select h.key
+           from unnest(:SCHEMA.cold_queues(10000)) q(queue)
+           cross join unnest(array[1, 2, 3]) w(shelf)
+           cross join lateral (
+             select j.key from :SCHEMA.job j
+             where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
+             order by j.key
+             limit v_most) h
+           where v_queued)) l
+        order by l.key
+        offset skip limit max_rows);
+    end if;
   else
     v_keys := array(
       select s.key
