@@ -16,8 +16,8 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, case when l.queue is not null
-      then cardinality(l.keys) end as place_count, coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.place_count,
+      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
       coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
         coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
@@ -39,7 +39,12 @@ begin
         and (a.outcome <> 'success' or j.retention_ms is not null)
       offset 0) h
     cross join lateral (
-      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+      -- A long list lies outside its row and would be fetched for each ack: 0 stands for it.
+      select o.lease_no, o.worker, case when o.queue is null then null
+        when pg_column_size(o.keys) > 1000 then 0 else cardinality(o.keys) end as place_count
+      from :SCHEMA.lease o
+      where o.lease_no = h.lease_no and o.lease_id = a.lease_id
+      offset 0) l
     -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at
     -- its enqueue.
     left join lateral (

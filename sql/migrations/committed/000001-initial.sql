@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:78534b964d11fc9ce100b0bed753edbeee202c64
+--! Hash: sha1:1d9ea046f42e45fb7d8155010bf3d71edaeb263b
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -308,7 +308,7 @@ create type :SCHEMA.settled_job as (
   weight integer,
   charged text[]
 );
-comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; place_count: for how many jobs its lease was opened, if under a ceiling.';
+comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; place_count: how many jobs its lease lists, if under a ceiling (0: very many).';
 
 create table :SCHEMA.lease (
   lease_no bigint generated always as identity primary key,
@@ -2081,15 +2081,16 @@ begin
     perform :SCHEMA.raise_invalid('jobs', 'has ' || coalesce(cardinality(jobs), 0) || ' jobs',
       '1..10000 jobs');
   end if;
-  -- Most jobs have none of the rarer fields, and first_fault costs more than all that is checked here.
-  select bool_and(j.fault is null and j.kind ~ '^[A-Za-z0-9_][A-Za-z0-9_.:-]*$'
+  -- Most jobs have none of the rarer fields, and first_fault costs more than all that is checked here. Is
+  -- true: bool_and passes over nulls, and a missing kind makes one.
+  select bool_and((j.fault is null and j.kind ~ '^[A-Za-z0-9_][A-Za-z0-9_.:-]*$'
     and octet_length(j.kind) <= 128
       and octet_length(j.queue) <= 255 and octet_length(j.partition_key) <= 255
       and octet_length(j.payload) <= 1048576 and j.max_attempts >= 1 and j.weight = 1 and j.schema_version = 1
       and j.sticky_worker = '' and not j.pending
       and num_nonnulls(j.id, j.rate_classes, j.fingerprint, j.scheduled_at_ms, j.delay_ms, j.timeout_ms,
         j.deadline_ms, j.retention_ms, j.unique_key, j.unique_window_ms, j.unique_replace,
-        j.unique_debounce_ms, j.headers, j.tags, j.periodic_schedule_id, j.periodic_tick_ms) = 0),
+        j.unique_debounce_ms, j.headers, j.tags, j.periodic_schedule_id, j.periodic_tick_ms) = 0) is true),
     sum(octet_length(j.payload))
   into v_plain, v_bytes
   from unnest(jobs) j;
@@ -4257,11 +4258,9 @@ begin
     verdict.closed := verdict.closed || array(
       select distinct c.lane from unnest(verdict.admitted) c where c.key = any (keys));
   end if;
+  -- Not in, and no subscripts: that is a look-up in a hash table and one walk, in order.
   verdict.admitted := array(
-    select verdict.admitted[i]
-    from generate_subscripts(verdict.admitted, 1) i
-    where verdict.admitted[i].key <> all (keys)
-    order by i);
+    select c from unnest(verdict.admitted) c where c.key not in (select k.key from unnest(keys) k(key)));
   verdict.demands := :SCHEMA.sum_demands(verdict.admitted);
   return verdict;
 end;
@@ -4664,13 +4663,15 @@ begin
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
   into v_result, v_weighed
   from unnest(acks) a;
-  if v_deleted and exists (select from :SCHEMA.job_extra) then
+  if v_deleted then
+    -- By key even where the table may be empty: to ask would walk the remains of all that was deleted from
+    -- it.
     delete from :SCHEMA.job_extra x
-    where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
+    where x.key = any (array(select s.key from unnest(settled) s where s.state = 'deleted'));
   end if;
   if v_under_ceiling then
     select array_agg(l.lease_no) filter (where l.ended = l.place_count),
-      array_agg(l.lease_no) filter (where l.ended < l.place_count), array_agg(distinct l.queue)
+      array_agg(l.lease_no) filter (where l.ended <> l.place_count), array_agg(distinct l.queue)
     into v_empty, v_worn, v_freed
     from (
       select s.lease_no, s.queue, s.place_count, count(*) as ended
@@ -4982,7 +4983,10 @@ begin
       select from unnest(settled) s
       where s.outcome <> 'success' or s.state <> 'deleted' or s.queue = any (v_all))
     or exists (select from unnest(acks) a where a.logs is not null);
-  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+  -- By key: what is left of runs that were closed is not walked.
+  if exists (
+    select from :SCHEMA.attempt o
+    where o.finished_at_ms is null and o.job_key = any (array(select s.key from unnest(settled) s))) then
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(s.key, s.fence, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs) as :SCHEMA.run_end)
       from unnest(settled) s
@@ -5075,23 +5079,28 @@ begin
       from :SCHEMA.job j
       where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       offset 0) h
-    where exists (
-      select from :SCHEMA.lease l
-      where l.lease_no = h.lease_no and l.lease_no = any (v_leases) and l.lease_id = a.lease_id));
+    cross join lateral (
+      select from :SCHEMA.lease l where l.lease_no = h.lease_no and l.lease_id = a.lease_id offset 0) l
+    -- Is true keeps this a look-up in a hash table, as those below; = any (…) would read the whole list for
+    -- each job.
+    where (h.lease_no in (select n.lease_no from unnest(v_leases) n(lease_no))) is true);
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
   for v_partly in
     select l.lease_no, l.lease_id, l.worker, l.queue, l.partition_key, l.claimed_at_ms,
       greatest(l.expires_at_ms, v_expires_ms) as expires_at_ms,
-      array_agg(j.key) filter (where j.key = any (v_held)) as keys,
-      bool_and(j.key = any (v_held)) as whole
+      array_agg(j.key) filter (where j.held) as keys,
+      bool_and(j.held) as whole
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
     cross join lateral (
-      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+      select o.key, o.key in (select h.key from unnest(v_held) h(key)) as held
+      from :SCHEMA.job o
+      where o.key = k.key and o.lease_no = l.lease_no
+      offset 0) j
     where l.lease_no = any (v_leases)
     group by l.lease_no
-    having bool_or(j.key = any (v_held))
+    having bool_or(j.held)
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
@@ -5115,7 +5124,7 @@ begin
   end loop;
   return query
     select a.id from unnest(v_asked) a
-    where a.key is null or not a.key = any (v_held)
+    where a.key is null or a.key not in (select h.key from unnest(v_held) h(key))
     order by a.ord;
 end;
 $$;
@@ -5146,8 +5155,7 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, case when l.queue is not null
-        then cardinality(l.keys) end as place_count
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.place_count
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -5158,7 +5166,12 @@ begin
           and (a.outcome = 'revoke' or j.retention_ms is null)
         offset 0) h
       cross join lateral (
-        select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+        -- A long list lies outside its row and would be fetched for each ack: 0 stands for it.
+        select o.lease_no, o.worker, case when o.queue is null then null
+          when pg_column_size(o.keys) > 1000 then 0 else cardinality(o.keys) end as place_count
+        from :SCHEMA.lease o
+        where o.lease_no = h.lease_no and o.lease_id = a.lease_id
+        offset 0) l
     ), gone as (
       delete from :SCHEMA.job j
       using held h
@@ -5214,8 +5227,8 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, case when l.queue is not null
-      then cardinality(l.keys) end as place_count, coalesce(c.max_attempts, h.max_attempts) as max_attempts,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.place_count,
+      coalesce(c.max_attempts, h.max_attempts) as max_attempts,
       coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
         coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
@@ -5237,7 +5250,12 @@ begin
         and (a.outcome <> 'success' or j.retention_ms is not null)
       offset 0) h
     cross join lateral (
-      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
+      -- A long list lies outside its row and would be fetched for each ack: 0 stands for it.
+      select o.lease_no, o.worker, case when o.queue is null then null
+        when pg_column_size(o.keys) > 1000 then 0 else cardinality(o.keys) end as place_count
+      from :SCHEMA.lease o
+      where o.lease_no = h.lease_no and o.lease_id = a.lease_id
+      offset 0) l
     -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at
     -- its enqueue.
     left join lateral (
