@@ -65,14 +65,18 @@ buffers("a call of 16 touches as little at 120,000 waiting jobs as at 400", asyn
   }
 });
 
-const holders = (queue: string, more = "") =>
-  `(select json_agg(json_build_object('job_id', id, 'lease_id', lease_id, 'fence', fence${more}))
-    from :SCHEMA.lease l cross join unnest(l.keys) k join :SCHEMA.job j on j.key = k
-    cross join lateral (select :SCHEMA.job_id(j.key, j.id) as id) i
-    where j.queue = '${queue}' and j.state = 'running')`;
+async function holders(queue: string, more = ""): Promise<string> {
+  const [row] = await query<{ list: string }>(
+    `select json_agg(json_build_object('job_id', :SCHEMA.job_id(j.key, j.id), 'lease_id', l.lease_id,
+        'fence', j.fence${more})) as list
+     from :SCHEMA.lease l cross join unnest(l.keys) k join :SCHEMA.job j on j.key = k
+     where j.queue = '${queue}' and j.state = 'running'`,
+  );
+  return `'${JSON.stringify(row!.list)}'::json`;
+}
 
-const acks = (queue: string) =>
-  touched(`select count(*) from :SCHEMA.ack_many(${holders(queue, ", 'outcome', 'success'")})`, true);
+const acks = async (queue: string) =>
+  touched(`select count(*) from :SCHEMA.ack_many(${await holders(queue, ", 'outcome', 'success'")})`, true);
 
 async function claim(queue: string, jobs: number, partitions: number): Promise<void> {
   await query(
@@ -87,9 +91,8 @@ buffers("renewing the jobs of many leases looks at each once", async () => {
   await query("select :SCHEMA.upsert_concurrency_limit('many', 'many', 1000)");
   await claim("many", 1200, 400);
   const jobs = 1200;
-  const read = await touched(`select ${holders("many")}::text`);
-  const all = await touched(`select count(*) from :SCHEMA.renew(${holders("many")}, 600000)`, true);
-  assert.ok(all - read <= 60 * jobs, `${all} buffers, ${read} of them to read the list`);
+  const all = await touched(`select count(*) from :SCHEMA.renew(${await holders("many")}, 600000)`, true);
+  assert.ok(all <= 60 * jobs, `${all} buffers`);
 });
 
 buffers("acks of jobs of one long lease do not read its list each", async () => {
