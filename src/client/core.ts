@@ -1,12 +1,13 @@
 import { SafeEmitter } from "../events.js";
 import type { Enqueued, Job, PgStore, Tx } from "../store/index.js";
+import { jsonCodec } from "../tasks/codec.js";
 import { checkPayload, encodePayload, TaskRegistry } from "../tasks/registry.js";
 import { describeError } from "../worker/describe-error.js";
 import { guarded, jsonLogger, type Logger } from "../worker/logger.js";
 import { CircuitBreaker, type CircuitBreakerOptions } from "./circuit.js";
 import type { ClientEvents, EnqueueRequest } from "./events.js";
 import { inheritHeaders, type Headers } from "./headers.js";
-import { jobOptions, type EnqueueOptions } from "./options.js";
+import { checkEntry, jobOptions, type EnqueueOptions } from "./options.js";
 
 /** What a middleware may know of a call beside its batch. */
 export interface ClientCall {
@@ -105,13 +106,16 @@ export class ClientCore {
     return this.circuit.run(() => this.#store.enqueue(jobs));
   }
 
-  async #job({ kind, payload, options = {} }: EnqueueRequest, inherited: Headers): Promise<Job> {
+  async #job(request: EnqueueRequest, inherited: Headers): Promise<Job> {
+    checkEntry(request);
+    const { kind, payload, options = {} } = request;
     const task = this.registry.find(kind);
     const { headers, ...rest } = jobOptions({ ...this.#defaults, ...options });
     const both = inheritHeaders(headers, inherited);
     const version = task && { schemaVersion: task.version };
     const job: Job = { ...rest, ...(Object.keys(both).length > 0 && { headers: both }), ...version, kind };
-    if (payload === undefined) {
+    // The store's own default is JSON; where it is not read as such, the codec says what stands for nothing.
+    if (payload === undefined && (task === undefined || task.codec === jsonCodec)) {
       await checkPayload(kind, task, payload);
       return job;
     }

@@ -1,4 +1,7 @@
 import { optionalMilliseconds, type Duration } from "../duration.js";
+import type { EnqueueRequest } from "./events.js";
+import { didYouMean } from "../nearest.js";
+import { invalid } from "../store/errors.js";
 import type { Job, Tx } from "../store/index.js";
 
 /** How a job is to run. Durations are milliseconds or texts such as `"5m"`, instants a Date or milliseconds. */
@@ -45,8 +48,57 @@ export interface CallOptions {
 const instant = (value: Date | number | undefined): number | undefined =>
   value instanceof Date ? value.getTime() : value;
 
-/** Options as the store takes them. @throws RangeError for a duration that is none. */
+/** Every option of a job, as the type above has them. */
+const names = Object.keys({
+  queue: 0,
+  partitionKey: 0,
+  priority: 0,
+  scheduledAt: 0,
+  delay: 0,
+  deadline: 0,
+  timeout: 0,
+  maxAttempts: 0,
+  rateClass: 0,
+  rateClasses: 0,
+  weight: 0,
+  retention: 0,
+  id: 0,
+  uniqueKey: 0,
+  uniqueWindow: 0,
+  uniqueScope: 0,
+  uniqueReplace: 0,
+  uniqueDebounce: 0,
+  headers: 0,
+  tags: 0,
+  pending: 0,
+  stickyWorker: 0,
+} satisfies Record<keyof EnqueueOptions, 0>);
+const known: ReadonlySet<string> = new Set(names);
+
+/** What a caller without types may get wrong. */
+function checkNames(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (known.has(name)) continue;
+    throw invalid(name, `is not an option of a job${didYouMean(name, names)}`, names.join(", "));
+  }
+}
+
+/** An entry of a batch has its options under `options`. @throws StoreError `invalid` for what it can't have. */
+export function checkEntry({
+  kind: _kind,
+  payload: _payload,
+  options: _options,
+  ...rest
+}: EnqueueRequest): void {
+  const [name] = Object.keys(rest);
+  if (name === undefined) return;
+  const under = known.has(name) ? `; write options: { ${name}: … }` : "";
+  throw invalid(name, `is not a field of a job in a batch${under}`, "kind, payload, options");
+}
+
+/** Options as the store takes them. @throws RangeError for a duration, StoreError `invalid` for a name that is none. */
 export function jobOptions(options: EnqueueOptions): Omit<Job, "kind" | "payload"> {
+  checkNames(options);
   const { scheduledAt, delay, timeout, deadline, retention, uniqueWindow, uniqueDebounce, ...same } = options;
   const job: Record<string, unknown> = { ...same };
   const translated = {

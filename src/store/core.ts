@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Pool, PoolClient, QueryConfig } from "pg";
+import type { FieldDef, Pool, PoolClient, QueryArrayConfig, QueryConfig } from "pg";
 import { schemaName } from "../migrate/schema-name.js";
-import { Caller, Json, type Arguments, type CallOptions, type Queryable, type Tx } from "./caller.js";
+import { Json, TextCaller, type Arguments, type CallOptions, type Queryable, type Tx } from "./caller.js";
 import { Deadline } from "./deadline.js";
 import { invalid, leavesConnectionUsable, StoreError, toCheckoutError, toStoreError } from "./errors.js";
-import { camelRow, rowTypes } from "./rows.js";
+import { camelRow, rowTypes, textTypes, type TextRow, type TextRows } from "./rows.js";
 import { checkText } from "./text.js";
 
 export interface CoreOptions {
@@ -30,13 +30,19 @@ export interface Loan {
   end(usable: boolean): void;
 }
 
+/** What node-postgres makes of an answer. */
+interface Answer {
+  readonly rows: unknown[];
+  readonly fields?: readonly FieldDef[];
+}
+
 /** Tries of a statement of ours that lost against another transaction. */
 const maxTries = 6;
 
 const guarded = new WeakSet<Pool>();
 
 /** The pool, and the one way in which functions are called. What can be called stands in the rooms. */
-export class StoreCore extends Caller {
+export class StoreCore extends TextCaller {
   readonly #pool: Pool;
   readonly #identifier: string;
   readonly #prepared: boolean;
@@ -73,15 +79,30 @@ export class StoreCore extends Caller {
     parameters: Arguments = {},
     options: CallOptions = {},
   ): Promise<Row[]> {
-    const deadline = new Deadline(options.timeoutMs ?? this.callTimeoutMs);
-    const query = this.#query(name, parameters, options.hot ?? false);
-    const { on } = options;
+    const query = { ...this.#query(name, parameters, options), types: rowTypes };
+    const { rows } = await this.#run(query, options);
+    return (rows as Record<string, unknown>[]).map(camelRow) as Row[];
+  }
+
+  async callForText<Column extends string>(
+    name: string,
+    parameters: Arguments = {},
+    options: CallOptions = {},
+  ): Promise<TextRows<Column>> {
+    const shape = { types: textTypes, rowMode: "array" } as const;
+    const query: QueryArrayConfig = { ...this.#query(name, parameters, options), ...shape };
+    const { rows, fields = [] } = await this.#run(query, options);
+    const at = Object.fromEntries(fields.map((field, place) => [field.name, place]));
+    return { at: at as Record<Column, number>, rows: rows as TextRow[] };
+  }
+
+  async #run(query: QueryConfig, { on, timeoutMs }: CallOptions): Promise<Answer> {
+    const deadline = new Deadline(timeoutMs ?? this.callTimeoutMs);
     for (let tried = 1; ; tried++) {
       try {
-        const rows = on
+        return on
           ? await this.#queryOn(clientOf(on), query, deadline)
           : await this.#queryPool(query, deadline);
-        return (rows as Record<string, unknown>[]).map(camelRow) as Row[];
       } catch (error) {
         const failure = this.#explain(toStoreError(error));
         // In a caller's transaction everything would have to be repeated, which only the caller can do.
@@ -130,22 +151,21 @@ export class StoreCore extends Caller {
     return loan;
   }
 
-  async #queryPool(query: QueryConfig, deadline: Deadline): Promise<unknown[]> {
+  async #queryPool(query: QueryConfig, deadline: Deadline): Promise<Answer> {
     const loan = await this.lend(deadline);
     try {
-      const { rows } = await deadline.race<{ rows: unknown[] }>(loan.client.query(query), "answer");
+      const answer = await deadline.race<Answer>(loan.client.query(query), "answer");
       loan.end(true);
-      return rows;
+      return answer;
     } catch (error) {
       loan.end(leavesConnectionUsable(error));
       throw error;
     }
   }
 
-  async #queryOn(client: Queryable, query: QueryConfig, deadline: Deadline): Promise<unknown[]> {
+  async #queryOn(client: Queryable, query: QueryConfig, deadline: Deadline): Promise<Answer> {
     try {
-      const { rows } = await deadline.race(client.query(query), "answer");
-      return rows;
+      return await deadline.race(client.query(query), "answer");
     } catch (error) {
       // A transaction of ours ends here; what a caller owns is the caller's to close.
       if (!leavesConnectionUsable(error)) this.#loans.get(client)?.end(false);
@@ -153,7 +173,7 @@ export class StoreCore extends Caller {
     }
   }
 
-  #query(name: string, parameters: Arguments, hot: boolean): QueryConfig {
+  #query(name: string, parameters: Arguments, { hot }: CallOptions): QueryConfig {
     const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
     const key = `${name} ${given.map(([parameter]) => parameter).join()}`;
     let statement = this.#statements.get(key);
@@ -165,7 +185,7 @@ export class StoreCore extends Caller {
       this.#statements.set(key, statement);
     }
     const values = given.map(([parameter, value]) => sent(parameter, value));
-    const query: QueryConfig = { text: statement.text, values, types: rowTypes };
+    const query: QueryConfig = { text: statement.text, values };
     if (hot && this.#prepared) query.name = statement.name;
     return query;
   }

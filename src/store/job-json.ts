@@ -1,3 +1,4 @@
+import { didYouMean } from "../nearest.js";
 import { invalid } from "./errors.js";
 import { checkText, checkWhole } from "./text.js";
 import type { Job } from "./types.js";
@@ -145,11 +146,8 @@ function checkBoolean(name: string, value: unknown): void {
 }
 
 function unknownField(name: string): never {
-  throw invalid(
-    name,
-    "is not a field of a job",
-    ["payload", "uniqueKey", "headers", ...Object.keys(fields)].join(", "),
-  );
+  const known = ["payload", "uniqueKey", "headers", ...Object.keys(fields)];
+  throw invalid(name, `is not a field of a job${didYouMean(name, known)}`, known.join(", "));
 }
 
 function base64(bytes: Uint8Array): string {

@@ -4,16 +4,18 @@ type Parse = (text: string) => unknown;
 
 const builtin = (oid: number): Parse => pg.types.getTypeParser(oid, "text") as Parse;
 /** The other form is what a session with bytea_output = escape sends. */
-const parseBytes: Parse = (text) =>
-  text.startsWith("\\x") ? Buffer.from(text.slice(2), "hex") : builtin(17)(text);
+export const parseBytes = (text: string): Buffer =>
+  text.startsWith("\\x") ? Buffer.from(text.slice(2), "hex") : (builtin(17)(text) as Buffer);
 /** Is there, but not in the types. */
 const { arrayParser } = pg.types as unknown as {
-  arrayParser: { create(text: string, transform: (entry: string | null) => unknown): { parse(): unknown[] } };
+  arrayParser: {
+    create<Entry>(text: string, transform: (entry: string | null) => Entry): { parse(): Entry[] };
+  };
 };
 const parseArray =
-  (parse: Parse): Parse =>
-  (text): unknown[] =>
-    arrayParser.create(text, (entry) => (entry === null ? null : parse(entry))).parse();
+  <Entry>(parse: (text: string) => Entry) =>
+  (text: string): Entry[] =>
+    arrayParser.create(text, (entry) => (entry === null ? (null as Entry) : parse(entry))).parse();
 
 /** By type. Ours, so that parsers which an application set for itself don't change what we read. */
 const parsers: ReadonlyMap<number, Parse> = new Map<number, Parse>([
@@ -27,17 +29,34 @@ const parsers: ReadonlyMap<number, Parse> = new Map<number, Parse>([
   [1700, Number],
   [114, JSON.parse],
   [3802, JSON.parse],
-  [1009, parseArray((text) => text)],
+  [1009, (text) => parseTexts(text)],
   [1007, parseArray(Number)],
   [1016, parseArray(Number)],
 ]);
 
-const asText: Parse = (text) => text;
+const asText = (text: string): string => text;
+export const parseTexts = parseArray(asText);
 
 /** For the `types` of a query. */
 export const rowTypes = {
   getTypeParser: ((oid: number) => parsers.get(oid) ?? asText) as typeof pg.types.getTypeParser,
 };
+
+/** For the `types` of a query whose rows somebody reads by hand. */
+export const textTypes = { getTypeParser: (() => asText) as typeof pg.types.getTypeParser };
+
+/** A row as the server sent it. */
+export type TextRow = readonly (string | null)[];
+
+/** Rows as the server sent them, and where in them each column stands. */
+export interface TextRows<Column extends string> {
+  readonly at: Readonly<Record<Column, number>>;
+  readonly rows: readonly TextRow[];
+}
+
+/** What is there of a value; null of SQL null, and of a column that an older schema has not. */
+export const maybe = <T>(text: string | null | undefined, parse: (text: string) => T): T | null =>
+  text === null || text === undefined ? null : parse(text);
 
 const names = new Map<string, string>();
 

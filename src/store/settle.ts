@@ -1,4 +1,4 @@
-import { Caller, Json, type Arguments } from "./caller.js";
+import { Json, TextCaller, type Arguments } from "./caller.js";
 import { invalid } from "./errors.js";
 import { checkText, checkWhole, visibleJson, visibleText } from "./text.js";
 import type {
@@ -24,7 +24,7 @@ const maxAcksCharacters = 256 * 1024 * 1024;
 const maxResultBytes = 32 * 1024 * 1024;
 
 /** What the holder of a lease may do. Each throws `lease_rejected` where the lease or the fence no longer holds the job. */
-export abstract class SettleRoom extends Caller {
+export abstract class SettleRoom extends TextCaller {
   /** Ends an attempt and answers with the state that the job has reached, `deleted` where it is gone. */
   async ack(lease: LeaseRef, outcome: AckOutcome, detail: AckDetail = {}): Promise<JobState | "deleted"> {
     const { error, logs } = detail;
@@ -66,12 +66,16 @@ export abstract class SettleRoom extends Caller {
     if (texts.reduce((sum, text) => sum + text.length, 0) > maxAcksCharacters) {
       throw invalid("acks", "are too long together", `at most ${maxAcksCharacters} characters`);
     }
-    const rows = await this.call<AckResult>(
+    const { at, rows } = await this.callForText<"job_id" | "rejected" | "state">(
       "ack_many",
       { acks: new Json(`[${texts.join(",")}]`) },
       { hot: true },
     );
-    return rows.map(({ jobId, rejected, state }) => ({ jobId, rejected, state }));
+    return rows.map((row) => ({
+      jobId: row[at.job_id] as string,
+      rejected: row[at.rejected] === "t",
+      state: row[at.state] as AckResult["state"],
+    }));
   }
 
   /** Ends an attempt with success and stores its result, which is kept as long as the job is. */
@@ -88,7 +92,7 @@ export abstract class SettleRoom extends Caller {
    * those. It waits no longer than half of the lease, so that there is time to try again.
    */
   async renew(leases: readonly LeaseRef[], leaseMs: number): Promise<string[]> {
-    const list = leases.map((lease) => holderJson(lease)).join(",");
+    const list = leases.map((lease) => `{${holderJson(lease)}}`).join(",");
     return this.values(
       "renew",
       { leases: new Json(`[${list}]`), lease_ms: leaseMs },
@@ -176,11 +180,13 @@ function holder({ jobId, leaseId, fence }: LeaseRef): { job_id: string; lease_id
   return { job_id: jobId, lease_id: leaseId, fence };
 }
 
+/** The members of an object of JSON. */
 function holderJson({ jobId, leaseId, fence }: LeaseRef): string {
   checkText("job_id", jobId);
   checkText("lease_id", leaseId);
   // As text: a fence may exceed what a JSON number keeps.
-  return JSON.stringify({ job_id: jobId, lease_id: leaseId, fence: String(fence) });
+  const fenceText = JSON.stringify(String(fence));
+  return `"job_id":${JSON.stringify(jobId)},"lease_id":${JSON.stringify(leaseId)},"fence":${fenceText}`;
 }
 
 export function checkpointArguments(lease: LeaseRef, checkpoint: Checkpoint): Arguments {
@@ -207,29 +213,27 @@ export function checkpointArguments(lease: LeaseRef, checkpoint: Checkpoint): Ar
 }
 
 function ackJson(ack: Ack): string {
-  const { jobId, leaseId, fence, outcome, error, delayMs, logs, actualWeight, result, resultSchemaVersion } =
-    ack;
-  const parts = [holderJson({ jobId, leaseId, fence }).slice(1, -1)];
+  const { outcome, error, logs, result } = ack;
   checkText("outcome", outcome);
-  parts.push(`"outcome":${JSON.stringify(outcome)}`);
-  if (error !== undefined) parts.push(`"error":${JSON.stringify(visibleText(error, maxErrorCharacters))}`);
-  if (logs !== undefined && logs.length > 0) parts.push(`"logs":${logsJson(logs)}`);
-  for (const [name, value] of [
-    ["delay_ms", delayMs],
-    ["actual_weight", actualWeight],
-    ["result_schema_version", resultSchemaVersion],
-  ] as const) {
-    if (value === undefined) continue;
-    checkWhole(name, value);
-    parts.push(`"${name}":${value}`);
-  }
+  let members = `${holderJson(ack)},"outcome":${JSON.stringify(outcome)}`;
+  if (error !== undefined) members += `,"error":${JSON.stringify(visibleText(error, maxErrorCharacters))}`;
+  if (logs !== undefined && logs.length > 0) members += `,"logs":${logsJson(logs)}`;
+  members += wholeJson("delay_ms", ack.delayMs);
+  members += wholeJson("actual_weight", ack.actualWeight);
+  members += wholeJson("result_schema_version", ack.resultSchemaVersion);
   if (result !== undefined) {
     if (result.byteLength > maxResultBytes) {
       throw invalid("result", `is too long: ${result.byteLength} bytes`, `at most ${maxResultBytes} bytes`);
     }
-    parts.push(`"result_base64":"${Buffer.from(result).toString("base64")}"`);
+    members += `,"result_base64":"${Buffer.from(result).toString("base64")}"`;
   }
-  return `{${parts.join(",")}}`;
+  return `{${members}}`;
+}
+
+function wholeJson(name: string, value: number | undefined): string {
+  if (value === undefined) return "";
+  checkWhole(name, value);
+  return `,"${name}":${value}`;
 }
 
 /** The last entries, none so long that it would be a burden to send. A log never makes an ack fail. */

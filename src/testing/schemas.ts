@@ -3,7 +3,6 @@ import pg from "pg";
 import type { ClientBase, ClientConfig, Pool } from "pg";
 import { readCommitted } from "../migrate/committed.js";
 import { migrate } from "../migrate/migrate.js";
-import { inTransaction } from "../migrate/session.js";
 
 /** Schemas of the kit, and only those, are called so: behind the prefix the migrations and a number. */
 const prefix = "headrace_test_";
@@ -128,52 +127,18 @@ async function prepare(client: ClientBase, where: Where, name: string): Promise<
     ...(where.url !== undefined && { connectionString: where.url }),
     schema: name,
   });
-  await inTransaction(client, async () => {
-    const schema = pg.escapeIdentifier(name);
-    const mark = pg.escapeLiteral(JSON.stringify({ constant: await filledTables(client, name) }));
-    await client.query(`select ${schema}.set_transition_guard(true)`);
-    await client.query(`select ${schema}.use_test_clock()`);
-    await client.query(`comment on schema ${schema} is ${mark}`);
-  });
+  const schema = pg.escapeIdentifier(name);
+  await client.query(`select ${schema}.set_transition_guard(true), ${schema}.use_test_clock()`);
+  await client.query(`comment on schema ${schema} is 'ready'`);
   return true;
 }
 
-/** As if newly installed: rows of tables that an install leaves empty are deleted, sequences begin anew, time is now. */
+/** As if newly installed. */
 async function empty(client: ClientBase, name: string): Promise<void> {
-  const schema = pg.escapeIdentifier(name);
-  const constant = await constantTables(client, name);
-  const filled = (await filledTables(client, name)).filter((table) => !constant.includes(table));
-  if (filled.length === 0) return;
-  await inTransaction(client, async () => {
-    await client.query("set local lock_timeout = '2s'");
-    // The guard knows no such move as this one.
-    await client.query(`select ${schema}.set_transition_guard(false)`);
-    for (const table of filled) await client.query(`delete from ${schema}.${pg.escapeIdentifier(table)}`);
-    await client.query(`select ${schema}.use_test_clock()`);
-    await client.query(`select ${schema}.set_transition_guard(true)`);
-    await client.query(
-      `select setval(c.oid, s.seqstart, false) from pg_class c join pg_sequence s on s.seqrelid = c.oid
-       where c.relnamespace = to_regnamespace($1)`,
-      [schema],
-    );
-  });
+  await client.query(`select ${pg.escapeIdentifier(name)}.empty_test_schema()`);
 }
 
-async function filledTables(client: ClientBase, name: string): Promise<string[]> {
-  const { rows: tables } = await client.query<{ name: string }>(
-    `select relname as name from pg_class
-     where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition order by relname`,
-    [pg.escapeIdentifier(name)],
-  );
-  const asked = tables.map(
-    (table) =>
-      `select ${pg.escapeLiteral(table.name)} as name
-       where exists (select from ${pg.escapeIdentifier(name)}.${pg.escapeIdentifier(table.name)})`,
-  );
-  if (asked.length === 0) return [];
-  const { rows } = await client.query<{ name: string }>(asked.join(" union all "));
-  return rows.map((row) => row.name);
-}
+// What follows is about schemas as such, which are found, marked, locked and dropped from outside.
 
 type State = "ready" | "unready" | "foreign" | "missing";
 
@@ -195,15 +160,6 @@ async function unmark(client: ClientBase, name: string): Promise<void> {
 }
 
 const isLockTimeout = (error: unknown): boolean => (error as { code?: string }).code === "55P03";
-
-/** Tables that a new install has rows in, which are the same in each. */
-async function constantTables(client: ClientBase, name: string): Promise<readonly string[]> {
-  const { rows } = await client.query<{ mark: string }>(
-    "select obj_description(oid, 'pg_namespace') as mark from pg_namespace where nspname = $1",
-    [name],
-  );
-  return (JSON.parse(rows[0]?.mark ?? "{}") as { constant: readonly string[] }).constant;
-}
 
 /** Of the schemas that are ours to drop. */
 async function names(client: ClientBase): Promise<string[]> {

@@ -37,7 +37,7 @@ begin
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
       j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
-      v.claimed_at_ms, v.lease_no, null, j.weight, null) as :SCHEMA.settled_job) as settled
+      v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
   )
   select array_agg(d.settled) into v_victims from displaced d;
   if v_victims is null then

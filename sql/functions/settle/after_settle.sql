@@ -29,7 +29,7 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  select bool_or(s.place_count is not null), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  select bool_or(s.own_lease), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
   into v_under_ceiling, v_deleted, v_handed_back
   from unnest(settled) s;
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
@@ -42,14 +42,15 @@ begin
     where x.key = any (array(select s.key from unnest(settled) s where s.state = 'deleted'));
   end if;
   if v_under_ceiling then
-    select array_agg(l.lease_no) filter (where l.ended = l.place_count),
-      array_agg(l.lease_no) filter (where l.ended <> l.place_count), array_agg(distinct l.queue)
+    select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
+      array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
     into v_empty, v_worn, v_freed
     from (
-      select s.lease_no, s.queue, s.place_count, count(*) as ended
+      select s.lease_no, s.queue, count(*) as jobs
       from unnest(settled) s
-      where s.place_count is not null
-      group by s.lease_no, s.queue, s.place_count) l;
+      where s.own_lease
+      group by s.lease_no, s.queue) e
+    left join :SCHEMA.lease l on l.lease_no = e.lease_no;
     delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);

@@ -18,7 +18,7 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.place_count
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -29,19 +29,14 @@ begin
           and (a.outcome = 'revoke' or j.retention_ms is null)
         offset 0) h
       cross join lateral (
-        -- A long list lies outside its row and would be fetched for each ack: 0 stands for it.
-        select o.lease_no, o.worker, case when o.queue is null then null
-          when pg_column_size(o.keys) > 1000 then 0 else cardinality(o.keys) end as place_count
-        from :SCHEMA.lease o
-        where o.lease_no = h.lease_no and o.lease_id = a.lease_id
-        offset 0) l
+        select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
     ), gone as (
       delete from :SCHEMA.job j
       using held h
       where j.ctid = h.tid
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
-          h.lease_no, h.place_count,
+          h.lease_no, h.own_lease,
         j.weight, coalesce(j.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;

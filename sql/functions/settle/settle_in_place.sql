@@ -16,10 +16,10 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.place_count,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
       coalesce(c.max_attempts, h.max_attempts) as max_attempts,
-      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
-        coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+        coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
+          coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
@@ -39,12 +39,7 @@ begin
         and (a.outcome <> 'success' or j.retention_ms is not null)
       offset 0) h
     cross join lateral (
-      -- A long list lies outside its row and would be fetched for each ack: 0 stands for it.
-      select o.lease_no, o.worker, case when o.queue is null then null
-        when pg_column_size(o.keys) > 1000 then 0 else cardinality(o.keys) end as place_count
-      from :SCHEMA.lease o
-      where o.lease_no = h.lease_no and o.lease_id = a.lease_id
-      offset 0) l
+      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
     -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at
     -- its enqueue.
     left join lateral (
@@ -73,7 +68,7 @@ begin
     where j.ctid = h.tid
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
-        h.lease_no, h.place_count,
+        h.lease_no, h.own_lease,
       j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;

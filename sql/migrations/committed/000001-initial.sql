@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:1d9ea046f42e45fb7d8155010bf3d71edaeb263b
+--! Hash: sha1:2c03f39dfcbb4bcf68b6ad2ecb6afee5c70afc69
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -304,11 +304,11 @@ create type :SCHEMA.settled_job as (
   worker text,
   claimed_at_ms bigint,
   lease_no bigint,
-  place_count integer,
+  own_lease boolean,
   weight integer,
   charged text[]
 );
-comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; place_count: how many jobs its lease lists, if under a ceiling (0: very many).';
+comment on type :SCHEMA.settled_job is 'An attempt that has ended, as the row was then; own_lease: its lease counts towards a ceiling.';
 
 create table :SCHEMA.lease (
   lease_no bigint generated always as identity primary key,
@@ -1356,6 +1356,56 @@ comment on function :SCHEMA.use_test_clock is
   'nothing has been done in it: no schema that is in use can come to it. Errors: HR007.';
 revoke all on function :SCHEMA.use_test_clock from public;
 --! EndIncluded internal/use_test_clock.sql
+--! Included internal/empty_test_schema.sql
+create or replace function :SCHEMA.empty_test_schema()
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+  v_table record;
+  v_guarded boolean;
+begin
+  if not exists (select from :SCHEMA.test_clock) then
+    perform :SCHEMA.raise_invalid('schema', 'has no test clock: it is not one for tests',
+      'a schema for which use_test_clock() was called before its first job');
+  end if;
+  select t.tgenabled <> 'D' into v_guarded
+  from pg_trigger t
+  join pg_class c on c.oid = t.tgrelid and c.relname = 'job'
+  join pg_namespace n on n.oid = c.relnamespace and n.nspname = :SCHEMA_LITERAL
+  where t.tgname = 'job_transition';
+  -- The guard knows no such move as this one.
+  perform :SCHEMA.set_transition_guard(false);
+  for v_table in
+    select c.relname as name
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace and n.nspname = :SCHEMA_LITERAL
+    where c.relkind in ('r', 'p') and not c.relispartition
+      -- What an install fills, and nothing changes.
+      and c.relname not in ('schema_migration', 'transition')
+    order by c.relname
+  loop
+    execute format('delete from %I.%I', :SCHEMA_LITERAL, v_table.name);
+  end loop;
+  perform :SCHEMA.use_test_clock();
+  perform :SCHEMA.set_transition_guard(v_guarded);
+  -- Last, since no rollback undoes it.
+  perform setval(s.seqrelid, s.seqstart, false)
+  from pg_sequence s
+  join pg_class c on c.oid = s.seqrelid
+  join pg_namespace n on n.oid = c.relnamespace and n.nspname = :SCHEMA_LITERAL;
+end;
+$$;
+comment on function :SCHEMA.empty_test_schema is
+  'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the '
+  'present time. Only for the owner, and only where use_test_clock() was called, which no schema that is in '
+  'use can come to. Waits at most 2 s for who writes in it and then fails with 55P03. Errors: HR007.';
+revoke all on function :SCHEMA.empty_test_schema from public;
+--! EndIncluded internal/empty_test_schema.sql
 --! Included internal/move_test_clock.sql
 create or replace function :SCHEMA.move_test_clock(by_ms bigint)
 returns bigint
@@ -3926,7 +3976,7 @@ begin
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
       j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
-      v.claimed_at_ms, v.lease_no, null, j.weight, null) as :SCHEMA.settled_job) as settled
+      v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
   )
   select array_agg(d.settled) into v_victims from displaced d;
   if v_victims is null then
@@ -4657,7 +4707,7 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  select bool_or(s.place_count is not null), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  select bool_or(s.own_lease), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
   into v_under_ceiling, v_deleted, v_handed_back
   from unnest(settled) s;
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
@@ -4670,14 +4720,15 @@ begin
     where x.key = any (array(select s.key from unnest(settled) s where s.state = 'deleted'));
   end if;
   if v_under_ceiling then
-    select array_agg(l.lease_no) filter (where l.ended = l.place_count),
-      array_agg(l.lease_no) filter (where l.ended <> l.place_count), array_agg(distinct l.queue)
+    select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
+      array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
     into v_empty, v_worn, v_freed
     from (
-      select s.lease_no, s.queue, s.place_count, count(*) as ended
+      select s.lease_no, s.queue, count(*) as jobs
       from unnest(settled) s
-      where s.place_count is not null
-      group by s.lease_no, s.queue, s.place_count) l;
+      where s.own_lease
+      group by s.lease_no, s.queue) e
+    left join :SCHEMA.lease l on l.lease_no = e.lease_no;
     delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);
@@ -4844,6 +4895,7 @@ as $$
 declare
   v_acks :SCHEMA.ack_input[];
   v_values bigint;
+  v_plain boolean;
   v_bad record;
 begin
   if json_typeof(acks) is distinct from 'array' or json_array_length(acks) > 10000 then
@@ -4862,8 +4914,9 @@ begin
         r.actual_weight, r.result_schema_version, decode(r.result_base64,
           'base64')) as :SCHEMA.ack_input) order by r.ord),
       sum(num_nonnulls(r.job_id, r.lease_id, r.fence, r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight,
-        r.result_schema_version, r.result_base64))
-    into v_acks, v_values
+        r.result_schema_version, r.result_base64)),
+      bool_and((num_nonnulls(r.job_id, r.lease_id, r.fence) = 3 and r.outcome = 'success') is true)
+    into v_acks, v_values, v_plain
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
@@ -4878,6 +4931,10 @@ begin
     perform :SCHEMA.raise_invalid('acks', sqlerrm,
       'objects of job_id, lease_id, fence, outcome and the like');
   end;
+  -- Successes with nothing beside them are what most batches consist of.
+  if v_plain and v_values = 4 * cardinality(v_acks) then
+    return v_acks;
+  end if;
   select f.ord, f.fault into v_bad
   from (
     select a.ord, case
@@ -5155,7 +5212,7 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.place_count
+      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -5166,19 +5223,14 @@ begin
           and (a.outcome = 'revoke' or j.retention_ms is null)
         offset 0) h
       cross join lateral (
-        -- A long list lies outside its row and would be fetched for each ack: 0 stands for it.
-        select o.lease_no, o.worker, case when o.queue is null then null
-          when pg_column_size(o.keys) > 1000 then 0 else cardinality(o.keys) end as place_count
-        from :SCHEMA.lease o
-        where o.lease_no = h.lease_no and o.lease_id = a.lease_id
-        offset 0) l
+        select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
     ), gone as (
       delete from :SCHEMA.job j
       using held h
       where j.ctid = h.tid
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
-          h.lease_no, h.place_count,
+          h.lease_no, h.own_lease,
         j.weight, coalesce(j.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
     )
     select v_settled || coalesce(array_agg(g.settled), '{}') into v_settled from gone g;
@@ -5227,10 +5279,10 @@ declare
   v_moved :SCHEMA.settled_job[];
 begin
   with held as materialized (
-    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.place_count,
+    select a.*, h.tid, h.claimed_at_ms, h.charged, l.lease_no, l.worker, l.queue is not null as own_lease,
       coalesce(c.max_attempts, h.max_attempts) as max_attempts,
-      coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
-        coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
+        coalesce(c.base_delay_ms, h.backoff_base_ms) as base_ms,
+          coalesce(c.multiplier, h.backoff_multiplier) as multiplier,
       coalesce(c.max_delay_ms, h.backoff_max_ms) as max_ms,
       cast(case a.outcome
         when 'success' then 'completed'
@@ -5250,12 +5302,7 @@ begin
         and (a.outcome <> 'success' or j.retention_ms is not null)
       offset 0) h
     cross join lateral (
-      -- A long list lies outside its row and would be fetched for each ack: 0 stands for it.
-      select o.lease_no, o.worker, case when o.queue is null then null
-        when pg_column_size(o.keys) > 1000 then 0 else cardinality(o.keys) end as place_count
-      from :SCHEMA.lease o
-      where o.lease_no = h.lease_no and o.lease_id = a.lease_id
-      offset 0) l
+      select o.* from :SCHEMA.lease o where o.lease_no = h.lease_no and o.lease_id = a.lease_id offset 0) l
     -- Jobs of the backend surface are retried as the policies of their task say now, or else as they said at
     -- its enqueue.
     left join lateral (
@@ -5284,7 +5331,7 @@ begin
     where j.ctid = h.tid
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
-        h.lease_no, h.place_count,
+        h.lease_no, h.own_lease,
       j.weight, coalesce(h.charged, j.rate_classes)) as :SCHEMA.settled_job) as settled
   )
   select array_agg(m.settled) into v_moved from moved m;
@@ -11277,11 +11324,17 @@ begin
     from :SCHEMA.schedule s
     where s.retry_at_ms > :SCHEMA.now_ms() + 600000
     limit 100;
+  return query
+    -- What a rebuild has left or is making stands beside an index that is valid.
+    select 'an index is valid', h.name, 'rebuild it: see reindexable'
+    from :SCHEMA.index_health() h
+    where not h.valid and not h.leftover
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck, invalid indexes. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 --! Included inspect/explain_admission.sql

@@ -2,6 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
   Client,
+  jsonLogger,
   PgStore,
   StoreError,
   task,
@@ -26,6 +27,80 @@ const address: StandardSchema<{ to: string }> = {
         : { issues: [{ message: "must be a text", path: ["to"] }] },
   },
 };
+
+clients("a name that is no option is refused with those that are, and the nearest", async () => {
+  const client = new Client(store);
+  const refused = async (options: object): Promise<StoreError> => {
+    const error: unknown = await client.enqueue("email", {}, options).catch((caught: unknown) => caught);
+    assert.instance(error, StoreError);
+    return error as StoreError;
+  };
+  for (const [name, meant] of [
+    ["partition_key", "partitionKey"],
+    ["delayMs", "delay"],
+    ["delay_ms", "delay"],
+    ["retnetion", "retention"],
+    ["Priority", "priority"],
+    ["prio", "priority"],
+    ["attempts", "maxAttempts"],
+    ["schedule", "scheduledAt"],
+    ["zzz", undefined],
+    ["payload", undefined],
+    ["constructor", undefined],
+  ] as const) {
+    const { code, message, fields } = await refused({ [name]: 1 });
+    assert.equal([code, fields["field"]], ["invalid", name]);
+    assert.is(/did you mean (.*)\?/.exec(message)?.[1], meant, message);
+    const listed = String(fields["bound"]).split(", ");
+    assert.equal(
+      [listed.length, listed.includes("scheduledAt"), listed.includes("scheduledAtMs")],
+      [22, true, false],
+    );
+  }
+  const loose = { kind: "email", payload: {}, delay: "5m" };
+  const error: unknown = await client.enqueueMany([loose]).catch((caught: unknown) => caught);
+  assert.match(
+    (error as Error).message,
+    /delay is not a field of a job in a batch; write options: \{ delay: … \}/,
+  );
+  // The store has names of its own.
+  const low: unknown = await store
+    .enqueue([{ kind: "email", partition_key: "a" } as never])
+    .catch((e: unknown) => e);
+  assert.match(
+    (low as Error).message,
+    /partition_key is not a field of a job; did you mean partitionKey\? \(payload, /,
+  );
+  assert.is((await store.listJobs({ kind: "email" })).jobs.length, 0);
+});
+
+clients("a payload that is left out is written by the task's codec", async () => {
+  const seen: unknown[] = [];
+  const handler = (payload: unknown): number => seen.push(payload);
+  const lenient = {
+    encode: (value: unknown) => Buffer.from(value === undefined ? "" : `=${value as string}`),
+    decode: (bytes: Uint8Array) => (bytes.length === 0 ? undefined : Buffer.from(bytes).toString()),
+  };
+  const strict = { ...lenient, encode: (value: unknown) => Buffer.from((value as string).trim()) };
+  const tasks = {
+    lenient: task<string | undefined>({ codec: lenient, handler }),
+    strict: task<string | undefined>({ codec: strict, handler }),
+    json: task<unknown>({ handler }),
+  };
+  const client = new Client(store, { tasks, defaults: { queue: "codecs", retention: "1h" } });
+  const { id } = await client.enqueue("lenient");
+  assert.is((await store.getJob(id, true))?.payload?.length, 0);
+  const error: unknown = await client.enqueue("strict").catch((caught: unknown) => caught);
+  assert.match((error as Error).message, "strict needs a payload: its codec can't write undefined");
+  const json = await client.enqueue("json");
+  assert.is((await store.getJob(json.id, true))?.payload?.toString(), "{}");
+  const worker = new Worker(store, { tasks, queues: ["codecs"], logger: jsonLogger("silent") });
+  await worker.start();
+  const last = await client.enqueueAndWait("lenient", "text");
+  assert.is(last.state, "completed");
+  await worker.stop();
+  assert.equal(new Set(seen), new Set([undefined, {}, "=text"]));
+});
 
 clients("options arrive in the job, durations as texts", async () => {
   const client = new Client(store, { defaults: { queue: "mail", maxAttempts: 3 } });

@@ -113,6 +113,30 @@ methods("enqueue and admit: what goes in comes out", async () => {
   await store.ack(claims[0]!, "success");
 });
 
+methods("admit and ackMany: a fence beyond 2^53, and names that arrays quote", async () => {
+  const queue = freshQueue();
+  const odd = 'odd "ids", {with} \\ ∅';
+  const rateClasses = ['a,"b" \\', "NULL", "{c}", "ünï"];
+  await enqueueOne({ id: odd, queue, partitionKey: "", rateClasses, retentionMs: 60_000 });
+  await database.query("update :SCHEMA.job set fence = 9007199254740992 where queue = $1", [queue]);
+  const [claim] = await store.admit({ worker: "w1", queues: [queue], leaseId: 'lease "1"' });
+  assert.ok(claim);
+  assert.is(claim.fence, 9007199254740993n);
+  assert.equal(claim.rateClasses, rateClasses.toSorted());
+  assert.equal([claim.id, claim.leaseId, claim.partitionKey], [odd, 'lease "1"', ""]);
+  const ack = { jobId: odd, leaseId: claim.leaseId, outcome: "success" } as const;
+  assert.equal(
+    await store.ackMany([
+      { ...ack, fence: claim.fence - 1n },
+      { ...ack, fence: claim.fence },
+    ]),
+    [
+      { jobId: odd, rejected: true, state: null },
+      { jobId: odd, rejected: false, state: "completed" },
+    ],
+  );
+});
+
 methods("enqueue: a batch is in order, and all or nothing", async () => {
   const queue = freshQueue();
   const rows = await store.enqueue(["c", "a", "b"].map((id) => ({ kind: "task", queue, id: `order/${id}` })));

@@ -8,6 +8,7 @@ import { migrate } from "../../../src/index.js";
 import { dropTestSchemas, testQueue } from "../../../src/testing/index.js";
 import { testDatabase } from "../support/database.js";
 import { eventually } from "../support/eventually.js";
+import { refusal } from "../support/refusal.js";
 
 const schemas = suite("fresh schemas");
 const database = await testDatabase({ installed: false });
@@ -97,6 +98,45 @@ schemas("one that was used all over is as a new one", async () => {
   assert.not.equal(before, fresh);
   assert.equal(await contents(used.schema), fresh);
   await pool.query("drop schema headrace_new cascade");
+});
+
+schemas("one that is in use is never emptied, and one for tests only by its owner", async () => {
+  await migrate({ pool, schema: "headrace_live" });
+  await pool.query("select headrace_live.enqueue('work')");
+  const refused = await refusal(pool.query("select headrace_live.empty_test_schema()"));
+  assert.is(refused.code, "HR007");
+  assert.match(refused.message, /has no test clock/);
+  assert.is((await pool.query("select from headrace_live.job")).rowCount, 1);
+  await pool.query("drop schema headrace_live cascade");
+
+  await pool.query("create role kit_operator");
+  const queue = await testQueue({ url, tasks });
+  await queue.client.enqueue("work");
+  const client = await database.connect();
+  const emptied = `select ${queue.schema}.empty_test_schema()`;
+  await pool.query(`select ${queue.schema}.grant_access('kit_operator', 'operator')`);
+  await client.query("set role kit_operator");
+  assert.is((await refusal(client.query(emptied))).code, "42501");
+  await client.query("reset role");
+
+  // Whoever writes in it is waited for, but not for ever.
+  await client.query("begin");
+  await client.query(`lock table ${queue.schema}.job in row exclusive mode`);
+  assert.is((await refusal(pool.query(emptied))).code, "55P03");
+  await client.query("rollback");
+  assert.is((await queue.store.listJobs()).jobs.length, 1);
+  // The guard stays as it was.
+  await pool.query(`select ${queue.schema}.set_transition_guard(false)`);
+  await pool.query(emptied);
+  assert.is((await queue.store.listJobs()).jobs.length, 0);
+  const { rows } = await pool.query(
+    "select tgenabled from pg_trigger where tgrelid = $1::regclass and tgname = $2",
+    [`${queue.schema}.job`, "job_transition"],
+  );
+  assert.equal(rows, [{ tgenabled: "D" }]);
+  await queue.close();
+  await dropTestSchemas({ url });
+  await pool.query("drop role kit_operator");
 });
 
 schemas("tests at the same time get one each", async () => {
