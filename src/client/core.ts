@@ -1,5 +1,6 @@
 import { SafeEmitter } from "../events.js";
 import type { Enqueued, Job, PgStore, Tx } from "../store/index.js";
+import { jsonCodec } from "../tasks/codec.js";
 import { checkPayload, encodePayload, TaskRegistry } from "../tasks/registry.js";
 import { describeError } from "../worker/describe-error.js";
 import { guarded, jsonLogger, type Logger } from "../worker/logger.js";
@@ -113,7 +114,8 @@ export class ClientCore {
     const both = inheritHeaders(headers, inherited);
     const version = task && { schemaVersion: task.version };
     const job: Job = { ...rest, ...(Object.keys(both).length > 0 && { headers: both }), ...version, kind };
-    if (payload === undefined) {
+    // The store's own default is JSON; where it is not read as such, the codec says what stands for nothing.
+    if (payload === undefined && (task === undefined || task.codec === jsonCodec)) {
       await checkPayload(kind, task, payload);
       return job;
     }

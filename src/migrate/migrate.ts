@@ -3,6 +3,7 @@ import pg from "pg";
 import type { ClientBase } from "pg";
 import { committedFolder, readCommitted, type Migration } from "./committed.js";
 import { MigrationError } from "./errors.js";
+import { readInvalidIndexes, type InvalidIndex } from "./indexes.js";
 import { ledgerDifferences, readLedger, recordHash } from "./ledger.js";
 import { locate } from "./locate.js";
 import { fillPlaceholders } from "./placeholders.js";
@@ -34,6 +35,8 @@ export interface MigrateResult {
   readonly applied: readonly { version: number; filename: string }[];
   /** The schema is newer than this package. Nothing is done about it. */
   readonly ahead: boolean;
+  /** Indexes of the schema that are not valid as it is now: rebuild those that are no leftovers. */
+  readonly invalidIndexes: readonly InvalidIndex[];
 }
 
 /**
@@ -67,6 +70,7 @@ export async function applyMigrations(
         version,
         applied: migrations.filter((migration) => migration.version > version).map(summary),
         ahead: version > shipped,
+        invalidIndexes: await readInvalidIndexes(client, schema),
       };
     }
     const applied: Migration[] = [];
@@ -74,8 +78,16 @@ export async function applyMigrations(
       const step = await retryOnLock(options, () => applyNext(client, schema, migrations, options));
       if (step.migration) applied.push(step.migration);
       if (step.version >= shipped) {
-        const ahead = step.version > shipped;
-        return { schema: schema.name, version: step.version, applied: applied.map(summary), ahead };
+        return {
+          schema: schema.name,
+          version: step.version,
+          applied: applied.map(summary),
+          ahead: step.version > shipped,
+          invalidIndexes: await inTransaction(client, async () => {
+            await client.query("set local statement_timeout = 0");
+            return readInvalidIndexes(client, schema);
+          }),
+        };
       }
     }
   });

@@ -1,4 +1,4 @@
-import { Caller, Json } from "./caller.js";
+import { Caller, Json, type Tx } from "./caller.js";
 import { checkText } from "./text.js";
 import type {
   AdmissionExplanation,
@@ -17,21 +17,26 @@ import type {
 
 /** What anybody may read: bounded, and never payloads unless they are asked for. */
 export abstract class InspectRoom extends Caller {
-  /** One job, or null. Payload and headers only with `includePayload`. */
-  async getJob(id: string, includePayload = false): Promise<JobSummary | null> {
-    return this.first("get_job", { id, include_payload: includePayload });
+  /** One job, or null. Payload and headers only with `includePayload`. With `tx` as that transaction sees it. */
+  async getJob(id: string, includePayload = false, tx?: Tx): Promise<JobSummary | null> {
+    return this.first("get_job", { id, include_payload: includePayload }, { on: tx });
   }
 
   /**
    * A page of jobs that match every field of the filter, newest first, 1..200; payloads never. A call looks at a bounded
-   * number of jobs, so a page may be short, or empty, and still name the next.
+   * number of jobs, so a page may be short, or empty, and still name the next. With `tx` as that transaction sees them.
    */
-  async listJobs(filter: JobFilter = {}, cursor: string | null = null, maxRows = 50): Promise<JobPage> {
-    const rows = await this.call<JobSummary | { id: null; cursor: string }>("list_jobs", {
-      filter: new Json(filterJson(filter)),
-      cursor,
-      max_rows: maxRows,
-    });
+  async listJobs(
+    filter: JobFilter = {},
+    cursor: string | null = null,
+    maxRows = 50,
+    tx?: Tx,
+  ): Promise<JobPage> {
+    const rows = await this.call<JobSummary | { id: null; cursor: string }>(
+      "list_jobs",
+      { filter: new Json(filterJson(filter)), cursor, max_rows: maxRows },
+      { on: tx },
+    );
     const last = rows.at(-1);
     const goesOn = last !== undefined && (last.id === null || rows.length === maxRows);
     return {

@@ -1,6 +1,6 @@
 /** How payloads and results become bytes and back. */
 export interface Codec {
-  /** @throws where the value can't be written. */
+  /** Gets undefined where a job is enqueued without a payload. @throws where the value can't be written. */
   encode(value: unknown): Uint8Array;
   /** @throws where the bytes can't be read; such a job ends `undecodable`. */
   decode(bytes: Uint8Array): unknown;

@@ -98,7 +98,12 @@ export async function encodePayload(
   payload: unknown,
 ): Promise<Buffer> {
   await checkPayload(kind, task, payload);
-  return Buffer.from((task?.codec ?? jsonCodec).encode(payload));
+  try {
+    return Buffer.from((task?.codec ?? jsonCodec).encode(payload));
+  } catch (error) {
+    if (payload !== undefined) throw error;
+    throw new TypeError(`${kind} needs a payload: its codec can't write undefined`, { cause: error });
+  }
 }
 
 /** What a result is written with. */

@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
 import type { InputOf } from "../tasks/task.js";
 import type { KindOf } from "../client/client.js";
-import type { JobFilter, JobState, JobSummary, PgStore } from "../store/index.js";
+import type { JobFilter, JobState, JobSummary, PgStore, Tx } from "../store/index.js";
 import type { TaskRegistry } from "../tasks/registry.js";
 import { jsonCodec } from "../tasks/codec.js";
 import { difference, show, type Partially } from "./match.js";
@@ -34,34 +34,38 @@ export type KindMatch<Tasks, Kind extends KindOf<Tasks>> = JobMatch<InputOf<Task
   readonly kind?: Kind;
 };
 
+export interface EnqueuedOptions {
+  /** Looks in this transaction: a client of node-postgres, or what `store.begin()` gave. @defaultValue what is committed */
+  readonly tx?: Tx;
+}
+
+/** Where to look. */
+export interface Looking extends EnqueuedOptions {
+  readonly store: PgStore;
+  readonly registry: TaskRegistry;
+}
+
 const unfinished = new Set<JobState>(["pending", "scheduled", "available", "running", "retryable"]);
 const fields = new Set(
   "kind id queue state partitionKey priority rateClass tags headers payload where".split(" "),
 );
 const shown = 10;
+const hint = " (in a transaction that is open it is seen only with { tx })";
 
 type AnyMatch = JobMatch & { readonly kind?: string };
 
 /** The jobs that match, oldest first. */
-export async function enqueued(
-  store: PgStore,
-  registry: TaskRegistry,
-  match: AnyMatch,
-): Promise<EnqueuedJob[]> {
+export async function enqueued(looking: Looking, match: AnyMatch): Promise<EnqueuedJob[]> {
   checkMatch(match);
-  const jobs = await readJobs(store, registry, filterOf(match), match.state);
+  const jobs = await readJobs(looking, filterOf(match), match.state);
   return jobs.filter((job) => mismatch(job, match) === undefined);
 }
 
 /** Answers with the newest job that matches. @throws AssertionError where there is none. */
-export async function assertEnqueued(
-  store: PgStore,
-  registry: TaskRegistry,
-  match: AnyMatch,
-): Promise<EnqueuedJob> {
-  const found = (await enqueued(store, registry, match)).at(-1);
+export async function assertEnqueued(looking: Looking, match: AnyMatch): Promise<EnqueuedJob> {
+  const found = (await enqueued(looking, match)).at(-1);
   if (found) return found;
-  const others = await readJobs(store, registry, {}, match.state);
+  const others = await readJobs(looking, {}, match.state);
   // What comes closest first: jobs of the kind that was asked for.
   const near = others
     .toSorted((a, b) => Number(b.kind === match.kind) - Number(a.kind === match.kind))
@@ -75,7 +79,7 @@ export async function assertEnqueued(
     message: [
       `no job matches ${showMatch(match)}`,
       others.length === 0
-        ? `no job at all ${what}`
+        ? `no job at all ${what}${looking.tx ? "" : hint}`
         : others.length === 1
           ? "1 other:"
           : `${others.length} others:`,
@@ -89,8 +93,8 @@ export async function assertEnqueued(
 }
 
 /** @throws AssertionError where a job matches. */
-export async function refuteEnqueued(store: PgStore, registry: TaskRegistry, match: AnyMatch): Promise<void> {
-  const found = await enqueued(store, registry, match);
+export async function refuteEnqueued(looking: Looking, match: AnyMatch): Promise<void> {
+  const found = await enqueued(looking, match);
   if (found.length === 0) return;
   const lines = found.slice(0, shown).map((job) => `  ${describe(job)}`);
   throw new AssertionError({
@@ -140,17 +144,16 @@ function mismatch(job: EnqueuedJob, match: AnyMatch): string | undefined {
 }
 
 async function readJobs(
-  store: PgStore,
-  registry: TaskRegistry,
+  { store, registry, tx }: Looking,
   filter: JobFilter,
   state: JobState | undefined,
 ): Promise<EnqueuedJob[]> {
   const jobs: EnqueuedJob[] = [];
   let cursor: string | null = null;
   do {
-    const page = await store.listJobs(filter, cursor, 200);
+    const page = await store.listJobs(filter, cursor, 200, tx);
     for (const { id } of page.jobs.filter((job) => state !== undefined || unfinished.has(job.state))) {
-      const job = await store.getJob(id, true);
+      const job = await store.getJob(id, true, tx);
       if (job) jobs.push(withPayload(job, registry));
     }
     cursor = page.nextCursor;

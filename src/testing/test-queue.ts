@@ -8,7 +8,15 @@ import { milliseconds, type Duration } from "../duration.js";
 import { PgStore, type AdmitAnswer, type Claim } from "../store/index.js";
 import { TaskRegistry } from "../tasks/registry.js";
 import type { InputOf, TaskMap } from "../tasks/task.js";
-import { assertEnqueued, enqueued, refuteEnqueued, type EnqueuedJob, type KindMatch } from "./enqueued.js";
+import {
+  assertEnqueued,
+  enqueued,
+  refuteEnqueued,
+  type EnqueuedJob,
+  type EnqueuedOptions,
+  type KindMatch,
+  type Looking,
+} from "./enqueued.js";
 import { workThrough, type Hands, type JobRun, type WorkSettings } from "./hands.js";
 import { show } from "./match.js";
 import { holdSchema } from "./schemas.js";
@@ -185,27 +193,42 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
     }
   }
 
-  /** Jobs that match, oldest first; without a state those that are still to be done. */
+  /**
+   * Jobs that match, oldest first; without a state those that are still to be done. A job of a transaction that is open is
+   * there only for who looks in that transaction: `{ tx }`.
+   */
   async enqueued<Kind extends KindOf<Tasks>>(
     match: KindMatch<Tasks, Kind> = {},
+    options: EnqueuedOptions = {},
   ): Promise<EnqueuedJob<InputOf<Tasks[Kind]>>[]> {
-    return (await enqueued(this.store, this.#registry, match as never)) as EnqueuedJob<
-      InputOf<Tasks[Kind]>
-    >[];
+    return (await enqueued(this.#looking(options), match as never)) as EnqueuedJob<InputOf<Tasks[Kind]>>[];
   }
 
-  /** Answers with the newest job that matches. @throws AssertionError where none does; it shows those that are there. */
+  /**
+   * Answers with the newest job that matches. What a transaction has enqueued that is still open is not seen, unless the
+   * test looks in that transaction: `assertEnqueued(match, { tx: client })`.
+   *
+   * @throws AssertionError where none does; it shows those that are there.
+   */
   async assertEnqueued<Kind extends KindOf<Tasks>>(
     match: KindMatch<Tasks, Kind> = {},
+    options: EnqueuedOptions = {},
   ): Promise<EnqueuedJob<InputOf<Tasks[Kind]>>> {
-    return (await assertEnqueued(this.store, this.#registry, match as never)) as EnqueuedJob<
+    return (await assertEnqueued(this.#looking(options), match as never)) as EnqueuedJob<
       InputOf<Tasks[Kind]>
     >;
   }
 
-  /** @throws AssertionError where a job matches. */
-  async refuteEnqueued<Kind extends KindOf<Tasks>>(match: KindMatch<Tasks, Kind> = {}): Promise<void> {
-    await refuteEnqueued(this.store, this.#registry, match as never);
+  /**
+   * Wants no job that matches. One in a transaction that is open is not seen without `{ tx }`: refute behind the commit.
+   *
+   * @throws AssertionError where a job matches.
+   */
+  async refuteEnqueued<Kind extends KindOf<Tasks>>(
+    match: KindMatch<Tasks, Kind> = {},
+    options: EnqueuedOptions = {},
+  ): Promise<void> {
+    await refuteEnqueued(this.#looking(options), match as never);
   }
 
   /** The store's time. */
@@ -242,6 +265,10 @@ export class TestQueue<Tasks extends TaskMap = TaskMap> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #looking({ tx }: EnqueuedOptions): Looking {
+    return { store: this.store, registry: this.#registry, ...(tx && { tx }) };
   }
 
   #hands({ timeout = "30s" }: RunOptions): Hands {

@@ -8,6 +8,8 @@ import * as assert from "uvu/assert";
 import { root } from "../../scripts/lib/source.js";
 import { loadTasks } from "../../src/cli/load-tasks.js";
 import { run } from "../../src/cli/run.js";
+import { migrate, PgStore } from "../../src/index.js";
+import { status } from "../../src/migrate/index.js";
 import { testDatabase, type TestDatabase } from "./support/database.js";
 
 const cli = suite<{ database: TestDatabase }>("command line");
@@ -97,6 +99,53 @@ cli("prints nothing after a migration that does not exist, and says which do", a
   assert.is(none.code, 1);
   assert.is(none.out, "");
   assert.match(none.err, /there is no migration 99; this package has 1 \(initial\)/);
+});
+
+cli("an invalid index is named, with what to do, until it was rebuilt", async ({ database }) => {
+  const { pool, url } = database;
+  const env = { DATABASE_URL: url, HEADRACE_SCHEMA: "indexes" };
+  assert.equal((await headrace(["migrate"], env)).err, "");
+  const store = new PgStore(pool, { schema: "indexes" });
+  // What a rebuild or a build that was cancelled leaves, without the wait for one.
+  const set = (name: string, valid: boolean): Promise<unknown> =>
+    pool.query("update pg_index set indisvalid = $2 where indexrelid = $1::regclass", [
+      `indexes.${name}`,
+      valid,
+    ]);
+  await pool.query("create index job_due_ccnew on indexes.job (scheduled_at_ms)");
+  await set("job_due_ccnew", false);
+  for (const args of [["migrate"], ["migrate", "--status"], ["migrate", "--dry-run"]]) {
+    const { code, err } = await headrace(args, env);
+    assert.is(code, 0, err);
+    assert.is(
+      err,
+      "note: index job_due_ccnew is what a rebuild has left or is making; the next rebuild clears it up\n",
+    );
+  }
+  assert.equal(await store.verifyInvariants(), []);
+
+  await set("job_waiting", false);
+  for (const args of [["migrate"], ["migrate", "--status"]]) {
+    const { code, err } = await headrace(args, env);
+    assert.is(code, 3, err);
+    assert.match(err, /^index job_waiting is not valid: rebuild it .*reindexable\('job_waiting'\)/m);
+  }
+  assert.equal(
+    (await store.verifyInvariants()).map(({ invariant, subject }) => [invariant, subject]),
+    [["an index is valid", "job_waiting"]],
+  );
+  assert.equal((await migrate({ pool, schema: "indexes" })).invalidIndexes, [
+    { name: "job_due_ccnew", leftover: true },
+    { name: "job_waiting", leftover: false },
+  ]);
+  await store.reindexConcurrently("job_waiting");
+  await store.reindexConcurrently("job_due");
+  assert.equal(await headrace(["migrate"], env), {
+    code: 0,
+    out: (await headrace(["migrate"], env)).out,
+    err: "",
+  });
+  assert.equal((await status({ pool, schema: "indexes" })).invalidIndexes, []);
 });
 
 cli("a task may be called like what every object has", async () => {

@@ -358,6 +358,7 @@ migrations("never goes back from a newer schema", async ({ database: { pool } })
     version: 3,
     applied: [],
     ahead: true,
+    invalidIndexes: [],
   });
   await Promise.all([newer.remove(), older.remove()]);
 });

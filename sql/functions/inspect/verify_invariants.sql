@@ -140,9 +140,15 @@ begin
     from :SCHEMA.schedule s
     where s.retry_at_ms > :SCHEMA.now_ms() + 600000
     limit 100;
+  return query
+    -- What a rebuild has left or is making stands beside an index that is valid.
+    select 'an index is valid', h.name, 'rebuild it: see reindexable'
+    from :SCHEMA.index_health() h
+    where not h.valid and not h.leftover
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck, invalid indexes. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;

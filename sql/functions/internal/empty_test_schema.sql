@@ -44,5 +44,5 @@ $$;
 comment on function :SCHEMA.empty_test_schema is
   'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the '
   'present time. Only for the owner, and only where use_test_clock() was called, which no schema that is in '
-  'use can come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
+  'use can come to. Waits at most 2 s for who writes in it and then fails with 55P03. Errors: HR007.';
 revoke all on function :SCHEMA.empty_test_schema from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f9ff52344cfbbd08bb1d7188938f97da33b238d9
+--! Hash: sha1:2edae2fec672f09e51b052572366d9b4d1884220
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1403,7 +1403,7 @@ $$;
 comment on function :SCHEMA.empty_test_schema is
   'Makes a schema for tests as it was when it was installed: no rows, numbers from the start, and the '
   'present time. Only for the owner, and only where use_test_clock() was called, which no schema that is in '
-  'use can come to. Waits at most 2 s for who reads or writes in it and then fails with 55P03. Errors: HR007.';
+  'use can come to. Waits at most 2 s for who writes in it and then fails with 55P03. Errors: HR007.';
 revoke all on function :SCHEMA.empty_test_schema from public;
 --! EndIncluded internal/empty_test_schema.sql
 --! Included internal/move_test_clock.sql
@@ -11315,11 +11315,17 @@ begin
     from :SCHEMA.schedule s
     where s.retry_at_ms > :SCHEMA.now_ms() + 600000
     limit 100;
+  return query
+    -- What a rebuild has left or is making stands beside an index that is valid.
+    select 'an index is valid', h.name, 'rebuild it: see reindexable'
+    from :SCHEMA.index_health() h
+    where not h.valid and not h.leftover
+    limit 100;
 end;
 $$;
 comment on function :SCHEMA.verify_invariants is
   'Looks for damage: running jobs without a lease, jobs that the gate would not find, depths that disagree '
-  'with the jobs, schedules that are stuck. No row on a sound install. Reads only, bounded.';
+  'with the jobs, schedules that are stuck, invalid indexes. No row on a sound install. Reads only, bounded.';
 revoke all on function :SCHEMA.verify_invariants from public;
 --! EndIncluded inspect/verify_invariants.sql
 --! Included inspect/explain_admission.sql
@@ -12309,6 +12315,8 @@ as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
   v_most bigint;
+  v_examined bigint;
+  v_queued boolean;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
@@ -12317,21 +12325,49 @@ begin
   v_most := least(skip, 9000000000000000000) + max_rows;
   if backend_list_jobs.status is null then
     v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
-  elsif backend_list_jobs.status in ('queued', 'running') then
-    -- By the indexes of unfinished jobs, however many finished ones there are; hence no order by key alone.
+  elsif backend_list_jobs.status = 'running' and not exists (select from :SCHEMA.lease l offset 2000 limit 1)
+  then
     v_keys := array(
-      select l.key
-      from (
-        (select j.key from :SCHEMA.job j
-         where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
-        union all
-        (select j.key from :SCHEMA.job j
-         where j.stage = 0 and j.state = any (v_states) order by j.key + 0 limit v_most)
-        union all
-        (select j.key from :SCHEMA.job j
-         where j.stage = -1 and j.state = any (v_states) order by j.key + 0 limit v_most)) l
-      order by l.key
+      select j.key
+      from :SCHEMA.lease l
+      cross join lateral unnest(l.keys) k(key)
+      cross join lateral (
+        select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+      order by j.key
       offset skip limit max_rows);
+  elsif backend_list_jobs.status in ('queued', 'running') then
+    v_queued := backend_list_jobs.status = 'queued';
+    -- The oldest jobs of all, so far as that is near: where many wait they are soon found among them.
+    v_examined := 5000 + 2 * least(v_most, 500000);
+    if v_queued and v_most <= v_examined then
+      v_keys := array(
+        select h.key
+        from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_examined) h
+        where h.state = any (v_states)
+        order by h.key
+        offset skip limit max_rows);
+    end if;
+    if cardinality(v_keys) < max_rows or v_keys is null then
+      -- By the indexes of unfinished jobs, however many finished ones stand before them. That of jobs in line
+      -- is not in the order of keys.
+      v_keys := array(
+        select l.key
+        from (
+          (select j.key from :SCHEMA.job j
+           where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
+          union all
+          (select h.key
+           from unnest(:SCHEMA.cold_queues(10000)) q(queue)
+           cross join unnest(array[1, 2, 3]) w(shelf)
+           cross join lateral (
+             select j.key from :SCHEMA.job j
+             where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
+             order by j.key
+             limit v_most) h
+           where v_queued)) l
+        order by l.key
+        offset skip limit max_rows);
+    end if;
   else
     v_keys := array(
       select s.key

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { compileSql, migrate, status, type MigrationStatus } from "../../migrate/index.js";
+import { compileSql, migrate, status, type InvalidIndex, type MigrationStatus } from "../../migrate/index.js";
 import { exitCode, UsageError, type Command, type Context } from "../command.js";
 import { connection } from "../connection.js";
 
@@ -12,6 +12,7 @@ processes at once.
   --url <url>       the database (default: $DATABASE_URL, or the PG* variables)
   --dry-run         say what would be installed and do nothing
   --status          say what is installed; exits with 3 when something is pending or differs
+                    or, as without it, when an index is not valid
   --sql             print the SQL instead of running it; needs no database
   --from <version>  with --sql: only the migrations after this version
   --help            show this text
@@ -57,7 +58,7 @@ export const migrateCommand: Command = {
     }
     const newer = result.ahead ? ", newer than this package" : "";
     context.out(`schema ${schema} is at version ${result.version}${newer}\n`);
-    return exitCode.ok;
+    return reportIndexes(result.invalidIndexes, context) ? exitCode.ok : exitCode.mismatch;
   },
 };
 
@@ -70,5 +71,18 @@ function report(found: MigrationStatus, context: Context): number {
   }
   for (const filename of found.pending) context.out(`pending: ${filename}\n`);
   for (const difference of found.differences) context.out(`differs: ${difference}\n`);
-  return found.pending.length + found.differences.length > 0 ? exitCode.mismatch : exitCode.ok;
+  const sound = reportIndexes(found.invalidIndexes, context);
+  return found.pending.length + found.differences.length > 0 || !sound ? exitCode.mismatch : exitCode.ok;
+}
+
+/** False: one of them is not only what a rebuild has left. */
+function reportIndexes(invalid: readonly InvalidIndex[], context: Context): boolean {
+  for (const { name, leftover } of invalid) {
+    context.err(
+      leftover
+        ? `note: index ${name} is what a rebuild has left or is making; the next rebuild clears it up\n`
+        : `index ${name} is not valid: rebuild it (reindexConcurrently, or the statements of reindexable('${name}'))\n`,
+    );
+  }
+  return invalid.every(({ leftover }) => leftover);
 }

@@ -2,6 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import {
   Client,
+  jsonLogger,
   PgStore,
   StoreError,
   task,
@@ -71,6 +72,34 @@ clients("a name that is no option is refused with those that are, and the neares
     /partition_key is not a field of a job; did you mean partitionKey\? \(payload, /,
   );
   assert.is((await store.listJobs({ kind: "email" })).jobs.length, 0);
+});
+
+clients("a payload that is left out is written by the task's codec", async () => {
+  const seen: unknown[] = [];
+  const handler = (payload: unknown): number => seen.push(payload);
+  const lenient = {
+    encode: (value: unknown) => Buffer.from(value === undefined ? "" : `=${value as string}`),
+    decode: (bytes: Uint8Array) => (bytes.length === 0 ? undefined : Buffer.from(bytes).toString()),
+  };
+  const strict = { ...lenient, encode: (value: unknown) => Buffer.from((value as string).trim()) };
+  const tasks = {
+    lenient: task<string | undefined>({ codec: lenient, handler }),
+    strict: task<string | undefined>({ codec: strict, handler }),
+    json: task<unknown>({ handler }),
+  };
+  const client = new Client(store, { tasks, defaults: { queue: "codecs", retention: "1h" } });
+  const { id } = await client.enqueue("lenient");
+  assert.is((await store.getJob(id, true))?.payload?.length, 0);
+  const error: unknown = await client.enqueue("strict").catch((caught: unknown) => caught);
+  assert.match((error as Error).message, "strict needs a payload: its codec can't write undefined");
+  const json = await client.enqueue("json");
+  assert.is((await store.getJob(json.id, true))?.payload?.toString(), "{}");
+  const worker = new Worker(store, { tasks, queues: ["codecs"], logger: jsonLogger("silent") });
+  await worker.start();
+  const last = await client.enqueueAndWait("lenient", "text");
+  assert.is(last.state, "completed");
+  await worker.stop();
+  assert.equal(new Set(seen), new Set([undefined, {}, "=text"]));
 });
 
 clients("options arrive in the job, durations as texts", async () => {

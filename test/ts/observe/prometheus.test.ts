@@ -144,7 +144,8 @@ prometheus("how far schedules are behind, the most overdue first, of 500 at most
   assert.equal([...lag.keys()], ["late", "retrying", "s"]);
   assert.ok(lag.get("late")! >= 90 && lag.get("late")! < 900, `${lag.get("late")}`);
   assert.ok(lag.get("retrying")! >= 30 && lag.get("retrying")! < lag.get("late")!);
-  assert.is(lag.get("s"), 0);
+  // It may fall due while this runs.
+  assert.ok(lag.get("s")! >= 0 && lag.get("s")! < 30, `${lag.get("s")}`);
   assert.is((await read("failures")).get("retrying"), 2);
   assert.is((await read("missed_ticks_total")).get("late"), 7);
   const paused = (await store.metrics()).find(

@@ -27,6 +27,24 @@ async function fails(call: Promise<unknown>): Promise<string> {
   return error.message;
 }
 
+assertions("a job of an open transaction is seen in that transaction only", async () => {
+  await using queue = await open();
+  const tx = await queue.store.begin();
+  const { id } = await queue.client.enqueue("mail", { to: "ada" }, { tx });
+  await queue.refuteEnqueued({ kind: "mail" });
+  assert.match(await fails(queue.assertEnqueued({ kind: "mail" })), /only with \{ tx \}/);
+  const match = { kind: "mail", payload: { to: "ada" } } as const;
+  for (const where of [tx, tx.client]) {
+    assert.is((await queue.assertEnqueued(match, { tx: where })).id, id);
+    assert.is((await queue.enqueued({}, { tx: where })).length, 1);
+    assert.match(await fails(queue.refuteEnqueued(match, { tx: where })), /expected no job to match/);
+    const other = { ...match, payload: { to: "bob" } };
+    assert.match(await fails(queue.assertEnqueued(other, { tx: where })), /payload.to is "ada", not "bob"/);
+  }
+  await tx.rollback();
+  await queue.refuteEnqueued({ kind: "mail" });
+});
+
 assertions("a job that matches is found, by any part of it", async () => {
   await using queue = await open();
   const { id } = await queue.client.enqueue(
@@ -130,7 +148,10 @@ assertions("runners get something to show the difference with", async () => {
 
 assertions("none at all, and many", async () => {
   await using queue = await open();
-  assert.is(await fails(queue.assertEnqueued()), "no job matches {}\nno job at all is to be done");
+  assert.is(
+    await fails(queue.assertEnqueued()),
+    "no job matches {}\nno job at all is to be done (in a transaction that is open it is seen only with { tx })",
+  );
   await queue.client.enqueueMany(
     Array.from({ length: 230 }, (_, n) => ({ kind: "mail", payload: { to: `n${n}` } }) as const),
   );
