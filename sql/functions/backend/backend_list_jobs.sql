@@ -15,6 +15,8 @@ as $$
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
   v_most bigint;
+  v_examined bigint;
+  v_queued boolean;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
@@ -23,21 +25,49 @@ begin
   v_most := least(skip, 9000000000000000000) + max_rows;
   if backend_list_jobs.status is null then
     v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
-  elsif backend_list_jobs.status in ('queued', 'running') then
-    -- By the indexes of unfinished jobs, however many finished ones there are; hence no order by key alone.
+  elsif backend_list_jobs.status = 'running' and not exists (select from :SCHEMA.lease l offset 2000 limit 1)
+  then
     v_keys := array(
-      select l.key
-      from (
-        (select j.key from :SCHEMA.job j
-         where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
-        union all
-        (select j.key from :SCHEMA.job j
-         where j.stage = 0 and j.state = any (v_states) order by j.key + 0 limit v_most)
-        union all
-        (select j.key from :SCHEMA.job j
-         where j.stage = -1 and j.state = any (v_states) order by j.key + 0 limit v_most)) l
-      order by l.key
+      select j.key
+      from :SCHEMA.lease l
+      cross join lateral unnest(l.keys) k(key)
+      cross join lateral (
+        select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+      order by j.key
       offset skip limit max_rows);
+  elsif backend_list_jobs.status in ('queued', 'running') then
+    v_queued := backend_list_jobs.status = 'queued';
+    -- The oldest jobs of all, so far as that is near: where many wait they are soon found among them.
+    v_examined := 5000 + 2 * least(v_most, 500000);
+    if v_queued and v_most <= v_examined then
+      v_keys := array(
+        select h.key
+        from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_examined) h
+        where h.state = any (v_states)
+        order by h.key
+        offset skip limit max_rows);
+    end if;
+    if cardinality(v_keys) < max_rows or v_keys is null then
+      -- By the indexes of unfinished jobs, however many finished ones stand before them. That of jobs in line
+      -- is not in the order of keys.
+      v_keys := array(
+        select l.key
+        from (
+          (select j.key from :SCHEMA.job j
+           where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
+          union all
+          (select h.key
+           from unnest(:SCHEMA.cold_queues(10000)) q(queue)
+           cross join unnest(array[1, 2, 3]) w(shelf)
+           cross join lateral (
+             select j.key from :SCHEMA.job j
+             where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
+             order by j.key
+             limit v_most) h
+           where v_queued)) l
+        order by l.key
+        offset skip limit max_rows);
+    end if;
   else
     v_keys := array(
       select s.key

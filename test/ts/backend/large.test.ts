@@ -102,5 +102,43 @@ large("counts of all read an index", async () => {
   }
 });
 
+large("pages of jobs that wait are found among the oldest, and are the same where they are not", async () => {
+  // Before all others, unlike those that stand behind the finished ones.
+  await query(
+    "insert into :SCHEMA.job (key, state, queue, kind, payload, enqueued_at_ms, scheduled_at_ms) select -n, " +
+      "cast((array['available', 'scheduled', 'pending'])[1 + n % 3] as :SCHEMA.job_state), 'early', 'common', '{}', 1, 1 " +
+      "from generate_series(1, 600) n",
+  );
+  await query(
+    "select from :SCHEMA.open_lanes(:SCHEMA.lanes_for(array(select j from :SCHEMA.job j where key < 0 and state = 'available')))",
+  );
+  for (const skip of [0, 300, 500]) {
+    const touched = await buffers(`backend_list_jobs('queued', ${skip}, 100)`);
+    assert.ok(touched <= 2000, `${skip}: touched ${touched} buffers`);
+  }
+  const listed = async (status: string, skip: number): Promise<unknown[]> =>
+    (await query("select job_id from :SCHEMA.backend_list_jobs($1, $2, 100)", [status, skip])).map(
+      (row) => row["job_id"],
+    );
+  const there = async (states: string, skip: number): Promise<unknown[]> =>
+    (
+      await query(
+        `select :SCHEMA.job_id(key, id) as job_id from :SCHEMA.job where state in (${states}) order by key offset $1 limit 100`,
+        [skip],
+      )
+    ).map((row) => row["job_id"]);
+  for (const skip of [0, 250, 550, 599, 1000, rows / 2 + 550]) {
+    const expected = await there("'pending', 'scheduled', 'available', 'retryable'", skip);
+    assert.ok(expected.length > 0);
+    assert.equal(await listed("queued", skip), expected, `from ${skip}`);
+  }
+  await query("select from :SCHEMA.admit('w', array['early'], 150)");
+  const running = await there("'running'", 0);
+  assert.is(running.length, 100);
+  assert.equal(await listed("running", 0), running);
+  assert.is((await listed("running", 100)).length, 50);
+  assert.ok((await buffers("backend_list_jobs('running', 0, 100)")) <= 2000);
+});
+
 large.after(() => database.close());
 large.run();
