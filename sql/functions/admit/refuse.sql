@@ -15,11 +15,9 @@ begin
     verdict.closed := verdict.closed || array(
       select distinct c.lane from unnest(verdict.admitted) c where c.key = any (keys));
   end if;
+  -- Not in, and no subscripts: that is a look-up in a hash table and one walk, in order.
   verdict.admitted := array(
-    select verdict.admitted[i]
-    from generate_subscripts(verdict.admitted, 1) i
-    where verdict.admitted[i].key <> all (keys)
-    order by i);
+    select c from unnest(verdict.admitted) c where c.key not in (select k.key from unnest(keys) k(key)));
   verdict.demands := :SCHEMA.sum_demands(verdict.admitted);
   return verdict;
 end;

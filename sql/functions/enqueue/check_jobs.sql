@@ -15,15 +15,16 @@ begin
     perform :SCHEMA.raise_invalid('jobs', 'has ' || coalesce(cardinality(jobs), 0) || ' jobs',
       '1..10000 jobs');
   end if;
-  -- Most jobs have none of the rarer fields, and first_fault costs more than all that is checked here.
-  select bool_and(j.fault is null and j.kind ~ '^[A-Za-z0-9_][A-Za-z0-9_.:-]*$'
+  -- Most jobs have none of the rarer fields, and first_fault costs more than all that is checked here. Is
+  -- true: bool_and passes over nulls, and a missing kind makes one.
+  select bool_and((j.fault is null and j.kind ~ '^[A-Za-z0-9_][A-Za-z0-9_.:-]*$'
     and octet_length(j.kind) <= 128
       and octet_length(j.queue) <= 255 and octet_length(j.partition_key) <= 255
       and octet_length(j.payload) <= 1048576 and j.max_attempts >= 1 and j.weight = 1 and j.schema_version = 1
       and j.sticky_worker = '' and not j.pending
       and num_nonnulls(j.id, j.rate_classes, j.fingerprint, j.scheduled_at_ms, j.delay_ms, j.timeout_ms,
         j.deadline_ms, j.retention_ms, j.unique_key, j.unique_window_ms, j.unique_replace,
-        j.unique_debounce_ms, j.headers, j.tags, j.periodic_schedule_id, j.periodic_tick_ms) = 0),
+        j.unique_debounce_ms, j.headers, j.tags, j.periodic_schedule_id, j.periodic_tick_ms) = 0) is true),
     sum(octet_length(j.payload))
   into v_plain, v_bytes
   from unnest(jobs) j;

@@ -35,9 +35,11 @@ begin
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
   into v_result, v_weighed
   from unnest(acks) a;
-  if v_deleted and exists (select from :SCHEMA.job_extra) then
+  if v_deleted then
+    -- By key even where the table may be empty: to ask would walk the remains of all that was deleted from
+    -- it.
     delete from :SCHEMA.job_extra x
-    where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
+    where x.key = any (array(select s.key from unnest(settled) s where s.state = 'deleted'));
   end if;
   if v_under_ceiling then
     select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),

@@ -32,7 +32,7 @@ begin
           'base64')) as :SCHEMA.ack_input) order by r.ord),
       sum(num_nonnulls(r.job_id, r.lease_id, r.fence, r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight,
         r.result_schema_version, r.result_base64)),
-      bool_and(num_nonnulls(r.job_id, r.lease_id, r.fence) = 3 and r.outcome = 'success')
+      bool_and((num_nonnulls(r.job_id, r.lease_id, r.fence) = 3 and r.outcome = 'success') is true)
     into v_acks, v_values, v_plain
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,

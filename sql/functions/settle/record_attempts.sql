@@ -21,7 +21,10 @@ begin
       select from unnest(settled) s
       where s.outcome <> 'success' or s.state <> 'deleted' or s.queue = any (v_all))
     or exists (select from unnest(acks) a where a.logs is not null);
-  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+  -- By key: what is left of runs that were closed is not walked.
+  if exists (
+    select from :SCHEMA.attempt o
+    where o.finished_at_ms is null and o.job_key = any (array(select s.key from unnest(settled) s))) then
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(s.key, s.fence, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs) as :SCHEMA.run_end)
       from unnest(settled) s

@@ -39,23 +39,28 @@ begin
       from :SCHEMA.job j
       where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       offset 0) h
-    where exists (
-      select from :SCHEMA.lease l
-      where l.lease_no = h.lease_no and l.lease_no = any (v_leases) and l.lease_id = a.lease_id));
+    cross join lateral (
+      select from :SCHEMA.lease l where l.lease_no = h.lease_no and l.lease_id = a.lease_id offset 0) l
+    -- Is true keeps this a look-up in a hash table, as those below; = any (…) would read the whole list for
+    -- each job.
+    where (h.lease_no in (select n.lease_no from unnest(v_leases) n(lease_no))) is true);
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
   for v_partly in
     select l.lease_no, l.lease_id, l.worker, l.queue, l.partition_key, l.claimed_at_ms,
       greatest(l.expires_at_ms, v_expires_ms) as expires_at_ms,
-      array_agg(j.key) filter (where j.key = any (v_held)) as keys,
-      bool_and(j.key = any (v_held)) as whole
+      array_agg(j.key) filter (where j.held) as keys,
+      bool_and(j.held) as whole
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
     cross join lateral (
-      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+      select o.key, o.key in (select h.key from unnest(v_held) h(key)) as held
+      from :SCHEMA.job o
+      where o.key = k.key and o.lease_no = l.lease_no
+      offset 0) j
     where l.lease_no = any (v_leases)
     group by l.lease_no
-    having bool_or(j.key = any (v_held))
+    having bool_or(j.held)
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
@@ -79,7 +84,7 @@ begin
   end loop;
   return query
     select a.id from unnest(v_asked) a
-    where a.key is null or not a.key = any (v_held)
+    where a.key is null or a.key not in (select h.key from unnest(v_held) h(key))
     order by a.ord;
 end;
 $$;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:2edae2fec672f09e51b052572366d9b4d1884220
+--! Hash: sha1:eeda723515a727daea2fc1890785acedba0deac2
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2131,15 +2131,16 @@ begin
     perform :SCHEMA.raise_invalid('jobs', 'has ' || coalesce(cardinality(jobs), 0) || ' jobs',
       '1..10000 jobs');
   end if;
-  -- Most jobs have none of the rarer fields, and first_fault costs more than all that is checked here.
-  select bool_and(j.fault is null and j.kind ~ '^[A-Za-z0-9_][A-Za-z0-9_.:-]*$'
+  -- Most jobs have none of the rarer fields, and first_fault costs more than all that is checked here. Is
+  -- true: bool_and passes over nulls, and a missing kind makes one.
+  select bool_and((j.fault is null and j.kind ~ '^[A-Za-z0-9_][A-Za-z0-9_.:-]*$'
     and octet_length(j.kind) <= 128
       and octet_length(j.queue) <= 255 and octet_length(j.partition_key) <= 255
       and octet_length(j.payload) <= 1048576 and j.max_attempts >= 1 and j.weight = 1 and j.schema_version = 1
       and j.sticky_worker = '' and not j.pending
       and num_nonnulls(j.id, j.rate_classes, j.fingerprint, j.scheduled_at_ms, j.delay_ms, j.timeout_ms,
         j.deadline_ms, j.retention_ms, j.unique_key, j.unique_window_ms, j.unique_replace,
-        j.unique_debounce_ms, j.headers, j.tags, j.periodic_schedule_id, j.periodic_tick_ms) = 0),
+        j.unique_debounce_ms, j.headers, j.tags, j.periodic_schedule_id, j.periodic_tick_ms) = 0) is true),
     sum(octet_length(j.payload))
   into v_plain, v_bytes
   from unnest(jobs) j;
@@ -4307,11 +4308,9 @@ begin
     verdict.closed := verdict.closed || array(
       select distinct c.lane from unnest(verdict.admitted) c where c.key = any (keys));
   end if;
+  -- Not in, and no subscripts: that is a look-up in a hash table and one walk, in order.
   verdict.admitted := array(
-    select verdict.admitted[i]
-    from generate_subscripts(verdict.admitted, 1) i
-    where verdict.admitted[i].key <> all (keys)
-    order by i);
+    select c from unnest(verdict.admitted) c where c.key not in (select k.key from unnest(keys) k(key)));
   verdict.demands := :SCHEMA.sum_demands(verdict.admitted);
   return verdict;
 end;
@@ -4714,9 +4713,11 @@ begin
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
   into v_result, v_weighed
   from unnest(acks) a;
-  if v_deleted and exists (select from :SCHEMA.job_extra) then
+  if v_deleted then
+    -- By key even where the table may be empty: to ask would walk the remains of all that was deleted from
+    -- it.
     delete from :SCHEMA.job_extra x
-    where x.key in (select s.key from unnest(settled) s where s.state = 'deleted');
+    where x.key = any (array(select s.key from unnest(settled) s where s.state = 'deleted'));
   end if;
   if v_under_ceiling then
     select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
@@ -4914,7 +4915,7 @@ begin
           'base64')) as :SCHEMA.ack_input) order by r.ord),
       sum(num_nonnulls(r.job_id, r.lease_id, r.fence, r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight,
         r.result_schema_version, r.result_base64)),
-      bool_and(num_nonnulls(r.job_id, r.lease_id, r.fence) = 3 and r.outcome = 'success')
+      bool_and((num_nonnulls(r.job_id, r.lease_id, r.fence) = 3 and r.outcome = 'success') is true)
     into v_acks, v_values, v_plain
     from rows from (json_to_recordset(acks) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
@@ -5039,7 +5040,10 @@ begin
       select from unnest(settled) s
       where s.outcome <> 'success' or s.state <> 'deleted' or s.queue = any (v_all))
     or exists (select from unnest(acks) a where a.logs is not null);
-  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null) then
+  -- By key: what is left of runs that were closed is not walked.
+  if exists (
+    select from :SCHEMA.attempt o
+    where o.finished_at_ms is null and o.job_key = any (array(select s.key from unnest(settled) s))) then
     v_closed := :SCHEMA.close_runs(array(
       select cast(row(s.key, s.fence, s.outcome, :SCHEMA.mask_secrets(a.error), a.logs) as :SCHEMA.run_end)
       from unnest(settled) s
@@ -5132,23 +5136,28 @@ begin
       from :SCHEMA.job j
       where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
       offset 0) h
-    where exists (
-      select from :SCHEMA.lease l
-      where l.lease_no = h.lease_no and l.lease_no = any (v_leases) and l.lease_id = a.lease_id));
+    cross join lateral (
+      select from :SCHEMA.lease l where l.lease_no = h.lease_no and l.lease_id = a.lease_id offset 0) l
+    -- Is true keeps this a look-up in a hash table, as those below; = any (…) would read the whole list for
+    -- each job.
+    where (h.lease_no in (select n.lease_no from unnest(v_leases) n(lease_no))) is true);
   v_expires_ms := :SCHEMA.now_ms() + renew.lease_ms;
 
   for v_partly in
     select l.lease_no, l.lease_id, l.worker, l.queue, l.partition_key, l.claimed_at_ms,
       greatest(l.expires_at_ms, v_expires_ms) as expires_at_ms,
-      array_agg(j.key) filter (where j.key = any (v_held)) as keys,
-      bool_and(j.key = any (v_held)) as whole
+      array_agg(j.key) filter (where j.held) as keys,
+      bool_and(j.held) as whole
     from :SCHEMA.lease l
     cross join lateral unnest(l.keys) k(key)
     cross join lateral (
-      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+      select o.key, o.key in (select h.key from unnest(v_held) h(key)) as held
+      from :SCHEMA.job o
+      where o.key = k.key and o.lease_no = l.lease_no
+      offset 0) j
     where l.lease_no = any (v_leases)
     group by l.lease_no
-    having bool_or(j.key = any (v_held))
+    having bool_or(j.held)
   loop
     if v_partly.whole then
       update :SCHEMA.lease l
@@ -5172,7 +5181,7 @@ begin
   end loop;
   return query
     select a.id from unnest(v_asked) a
-    where a.key is null or not a.key = any (v_held)
+    where a.key is null or a.key not in (select h.key from unnest(v_held) h(key))
     order by a.ord;
 end;
 $$;

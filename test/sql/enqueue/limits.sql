@@ -209,6 +209,20 @@ begin
 end;
 $test$;
 
+-- test: a job without a kind is refused beside good ones as it is alone
+do $test$
+declare
+  v_bad text;
+  v_refusal jsonb;
+begin
+  foreach v_bad in array array['{}', '{"kind": null}', '{"queue": "b"}', '{"kind": null, "tags": ["t"]}'] loop
+    v_refusal := pg_temp.refusal(format('select from :SCHEMA.enqueue_many(%L::json)', '[{"kind": "a"}, ' || v_bad || ']'));
+    assert v_refusal ->> 'code' = 'HR007' and v_refusal ->> 'field' = 'kind' and v_refusal ->> 'reason' like '%(job 2)',
+      v_bad || ': ' || v_refusal;
+  end loop;
+end;
+$test$;
+
 -- test: the door for people refuses by the names it has
 do $test$
 declare

@@ -185,6 +185,21 @@ begin
 end;
 $test$;
 
+-- test: an ack without an outcome is refused beside plain successes as it is alone
+do $test$
+declare
+  v_bad text;
+  v_refusal jsonb;
+begin
+  foreach v_bad in array array['"error": "e"', '"delay_ms": 5', '"actual_weight": 1'] loop
+    v_refusal := pg_temp.refusal(format('select from :SCHEMA.ack_many(%L)',
+      '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "success"}, '
+      '{"job_id": "x", "lease_id": "l", "fence": 1, ' || v_bad || '}]'));
+    assert v_refusal ->> 'code' = 'HR007' and v_refusal ->> 'field' = 'outcome', v_bad || ': ' || v_refusal;
+  end loop;
+end;
+$test$;
+
 -- test: an unknown key of an ack or of a lease is named, with those that are known, and nothing is written
 do $test$
 declare
