@@ -5,8 +5,8 @@ import { milliseconds, type Duration } from "../duration.js";
 import type { Attempt } from "./attempt.js";
 import type { ContextServices } from "./context-services.js";
 import { cutBytes, storable } from "./describe-error.js";
-import { jobFields } from "./events.js";
-import { withFields, type LogFields, type Logger } from "./logger.js";
+import { historyLogger } from "./history-logger.js";
+import type { Logger } from "./logger.js";
 import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
 import { StoreError, type PgTx } from "../store/index.js";
 import { jsonCodec } from "../tasks/codec.js";
@@ -336,24 +336,3 @@ export class JobContext {
 
 /** Under which the effect of a job is claimed: no id is, or begins like, the effect of a step of another. */
 const effectOf = (id: string): string => id.replaceAll("~", "~0").replaceAll("/", "~1");
-
-function historyLogger(attempt: Attempt, logger: Logger): Logger {
-  const bound = withFields(logger, jobFields(attempt.job));
-  const at =
-    (level: "debug" | "info" | "warn" | "error") =>
-    (message: string, fields?: LogFields): void => {
-      attempt.log(`${level}: ${message}${fields ? ` ${safeJson(fields)}` : ""}`);
-      bound[level](message, fields);
-    };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-}
-
-function safeJson(fields: LogFields): string {
-  try {
-    return JSON.stringify(fields, (_key, value: unknown) =>
-      typeof value === "bigint" ? value.toString() : value,
-    );
-  } catch {
-    return "(fields without a JSON form)";
-  }
-}
