@@ -1,6 +1,9 @@
 // timeout: 300 s
+import { spawn } from "node:child_process";
+import { once as onceEvent } from "node:events";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { root } from "../../../scripts/lib/source.js";
 import { eventually } from "../support/eventually.js";
 import { effectModule, withWorkers, type WorkerSetting } from "../support/worker-setting.js";
 
@@ -56,6 +59,67 @@ test("what does not end in the grace is left to its lease, and counts a crash", 
   await until(job!.id, "completed");
   const { attempt, crashAttempt } = (await store.getJob(job!.id))!;
   assert.equal([attempt, crashAttempt], [0, 1]);
+});
+
+/** Goes on when the process is told to stop; says that it has begun. */
+const told = `const told = () => { console.error("begun"); return new Promise((done) => process.once("SIGTERM", done)); };`;
+const begun = (errors: string): number => errors.split("begun").length - 1;
+
+test("a guarded process that is told to stop drains and exits with 0", async (setting) => {
+  const { store, processes, effects } = setting;
+  const { work } = await processes({
+    "slow.mjs": `${effectModule} ${told} export default async (_, job) => { await told(); ${wait(500)} ${once} };`,
+  });
+  const jobs = await store.enqueue(["a", "b", "c"].map((id) => ({ kind: "slow", id, payload: {}, ...kept })));
+  const one = await work("--guard", "--concurrency", "2", "--grace", "2m");
+  await eventually("two have begun", () => begun(one.errors()) === 2, 60_000);
+  one.child.kill("SIGTERM");
+  assert.is(await one.ended(), 0, one.errors());
+  assert.equal((await effects()).sort(), ["a", "b"]);
+  assert.is((await store.getJob(jobs[2]!.id))?.state, "available");
+});
+
+test("a fault while it drains: the others finish, and it exits with 1", async (setting) => {
+  const { store, processes, effects } = setting;
+  const { work } = await processes({
+    "careless.mjs": `${told} export default async () => {
+      await told(); setTimeout(() => { throw new Error("nobody caught this one"); }); ${wait(200)} };`,
+    "slow.mjs": `${effectModule} ${told} export default async (_, job) => { await told(); ${wait(2_000)} ${once} };`,
+  });
+  await store.enqueue(["careless", "slow"].map((kind) => ({ kind, id: kind, payload: {}, ...kept })));
+  const one = await work("--guard", "--grace", "2m");
+  await eventually("both have begun", () => begun(one.errors()) === 2, 60_000);
+  one.child.kill("SIGTERM");
+  assert.is(await one.ended(), 1, one.errors());
+  assert.match(one.errors(), "nobody caught this one");
+  assert.equal(await effects(), ["slow"]);
+  for (const id of ["careless", "slow"]) assert.is((await store.getJob(id))?.state, "completed");
+});
+
+test("behind the drain of a fault, what a program has left open holds it no longer", async (setting) => {
+  const { database, store, effects } = setting;
+  const program = `import { PgStore, Worker } from "./src/index.ts";
+    ${effectModule}
+    const store = await PgStore.connect(process.env.DATABASE_URL, { schema: ${JSON.stringify(database.schema)} });
+    const handler = async (_, job) => { Promise.reject(new Error("nobody caught this one")); ${wait(500)} ${once} };
+    await new Worker(store, { tasks: { careless: handler }, guard: true, shutdownGrace: "2m" }).start();
+    setInterval(() => {}, 1000);`;
+  await store.enqueue([{ kind: "careless", id: "careless", payload: {}, ...kept }]);
+  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program], {
+    cwd: root,
+    env: { ...process.env, DATABASE_URL: database.url },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let errors = "";
+  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
+  try {
+    const [code] = (await onceEvent(child, "exit")) as [number | null];
+    assert.is(code, 1, errors);
+    assert.match(errors, "nobody caught this one");
+    assert.equal(await effects(), ["careless"]);
+  } finally {
+    child.kill("SIGKILL");
+  }
 });
 
 test("it is off by default, and gone when the worker has stopped", async ({ run }) => {
