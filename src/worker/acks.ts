@@ -5,6 +5,7 @@ import type { Outcome } from "./outcome.js";
 import { StoreError, type Ack, type AckResult } from "../store/index.js";
 import { jittered, monotonicMs, Notice, pause } from "./timing.js";
 
+const nothing = (): void => undefined;
 const maxBatch = 1000;
 /** Of an end that the store answers with an error, which is no outage. */
 const maxTries = 10;
@@ -21,17 +22,24 @@ export interface AckQueueOptions {
   readonly givenUp: (attempt: Attempt, error: unknown) => void;
 }
 
-interface Waiting {
+class Waiting {
   readonly attempt: Attempt;
   outcome: Outcome;
-  tries: number;
+  /** The store has answered, or the ack was given up. */
+  readonly over: () => void;
+  tries = 0;
   /** Nobody answered a try, which may have been heard. */
-  uncertain: boolean;
+  uncertain = false;
   /** It was in a batch that the store could not settle: it goes by itself, so that it holds up no other. */
-  alone: boolean;
+  alone = false;
   /** The store has refused it: what came beside the outcome is left out. */
-  bare: boolean;
-  resolve(): void;
+  bare = false;
+
+  constructor(attempt: Attempt, outcome: Outcome, over: () => void) {
+    this.attempt = attempt;
+    this.outcome = outcome;
+    this.over = over;
+  }
 }
 
 /**
@@ -61,12 +69,14 @@ export class AckQueue {
 
   /** Resolves when the store has answered, or the ack was given up. */
   push(attempt: Attempt, outcome: Outcome): Promise<void> {
+    return new Promise((resolve) => this.add(attempt, outcome, resolve));
+  }
+
+  /** `over` is called when the store has answered, or the ack was given up. */
+  add(attempt: Attempt, outcome: Outcome, over: () => void = nothing): void {
     attempt.acking = true;
-    return new Promise((resolve) => {
-      const fresh = { tries: 0, uncertain: false, alone: false, bare: false };
-      this.#waiting.add({ attempt, outcome, ...fresh, resolve });
-      if (!this.#sending) void this.#send();
-    });
+    this.#waiting.add(new Waiting(attempt, outcome, over));
+    if (!this.#sending) void this.#send();
   }
 
   /** Resolves when every ack has been answered or given up. */
@@ -167,21 +177,22 @@ export class AckQueue {
   #remove(waiting: Waiting): void {
     this.#waiting.delete(waiting);
     waiting.attempt.acking = false;
-    waiting.resolve();
+    waiting.over();
   }
 }
 
 function toAck({ attempt, outcome, bare }: Waiting): Ack {
-  return {
-    jobId: attempt.claim.jobId,
-    leaseId: attempt.claim.leaseId,
-    fence: attempt.claim.fence,
-    outcome: outcome.type,
-    ...("error" in outcome && outcome.error !== undefined && { error: outcome.error }),
-    ...("delayMs" in outcome && outcome.delayMs !== undefined && { delayMs: outcome.delayMs }),
-    ...(!bare && attempt.logs.length > 0 && { logs: attempt.logs }),
-    ...(!bare && attempt.actualWeight !== undefined && { actualWeight: attempt.actualWeight }),
-    ...(outcome.type === "success" &&
-      outcome.result && { result: outcome.result, resultSchemaVersion: outcome.resultVersion ?? 1 }),
-  };
+  const { jobId, leaseId, fence } = attempt.claim;
+  const ack: Writable<Ack> = { jobId, leaseId, fence, outcome: outcome.type };
+  if ("error" in outcome && outcome.error !== undefined) ack.error = outcome.error;
+  if ("delayMs" in outcome && outcome.delayMs !== undefined) ack.delayMs = outcome.delayMs;
+  if (!bare && attempt.logs.length > 0) ack.logs = attempt.logs;
+  if (!bare && attempt.actualWeight !== undefined) ack.actualWeight = attempt.actualWeight;
+  if (outcome.type === "success" && outcome.result) {
+    ack.result = outcome.result;
+    ack.resultSchemaVersion = outcome.resultVersion ?? 1;
+  }
+  return ack;
 }
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };

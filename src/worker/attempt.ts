@@ -8,11 +8,11 @@ import { monotonicMs } from "./timing.js";
 
 const maxLogs = 100;
 const maxLogLength = 2048;
+const none: readonly string[] = [];
 
 /** A claimed job, from its claim until its end is durable or its lease is lost. */
 export class Attempt {
   readonly claim: Claim;
-  readonly job: JobRef;
   /** When the handler was called, or the job claimed, by the monotonic clock. */
   startedAt = monotonicMs();
   /** From when the job could have run until it was claimed, by the store's clock. */
@@ -36,7 +36,8 @@ export class Attempt {
   ending: Promise<Ending> | undefined;
   /** What the attempt has cost of its rate classes, where the handler said so. */
   actualWeight: number | undefined;
-  readonly #logs: string[] = [];
+  #logs: string[] | undefined;
+  #job: JobRef | undefined;
 
   constructor(claim: Claim, received: Received) {
     this.claim = claim;
@@ -45,8 +46,12 @@ export class Attempt {
     this.#receivedAt = received.at;
     this.deadlineAt =
       claim.deadlineMs === null ? Infinity : received.at + claim.deadlineMs - received.storeNowMs;
-    const { id, kind, queue, partitionKey, attempt, crashAttempt, fence } = claim;
-    this.job = { id, kind, queue, partitionKey, attempt, crashAttempt, fence };
+  }
+
+  /** The job for events. */
+  get job(): JobRef {
+    const { id, kind, queue, partitionKey, attempt, crashAttempt, fence } = this.claim;
+    return (this.#job ??= { id, kind, queue, partitionKey, attempt, crashAttempt, fence });
   }
 
   /** The handler is about to be called; answers how long the job has waited, in line here included. */
@@ -56,12 +61,13 @@ export class Attempt {
   }
 
   get logs(): readonly string[] {
-    return this.#logs;
+    return this.#logs ?? none;
   }
 
   /** A line for the attempt's history; the newest 100 are kept. */
   log(line: string): void {
-    this.#logs.push(storable(line.length > maxLogLength ? line.slice(0, maxLogLength) : line));
-    if (this.#logs.length > maxLogs) this.#logs.shift();
+    const logs = (this.#logs ??= []);
+    logs.push(storable(line.length > maxLogLength ? line.slice(0, maxLogLength) : line));
+    if (logs.length > maxLogs) logs.shift();
   }
 }

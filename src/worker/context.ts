@@ -41,12 +41,12 @@ export class JobContext {
   readonly periodicTickMs: number | null;
   /** Rises with each claim; of two holders the one with the greater fence is right. */
   readonly fence: bigint;
-  /** Goes to the worker's log and into the attempt's history. */
-  readonly log: Logger;
   readonly #attempt: Attempt;
   readonly #services: ContextServices;
   readonly #form: ResultForm;
-  readonly #steps: Steps;
+  /** Made when they are first needed; before, where an earlier attempt has left some. */
+  #steps: Steps | undefined;
+  #log: Logger | undefined;
   #client: Client | undefined;
 
   /** @throws CheckpointStaleError where what an earlier attempt has left can't be gone on from. */
@@ -72,15 +72,17 @@ export class JobContext {
     this.#attempt = attempt;
     this.#services = services;
     this.#form = form;
-    this.#steps = new Steps(claim.id, claim.checkpoint, claim.cursor, (checkpoint) =>
-      this.#held(() => services.store.checkpoint(claim, checkpoint)),
-    );
-    this.log = historyLogger(attempt, services.logger);
+    if (claim.checkpoint !== null) this.#steps = this.#makeSteps();
   }
 
   /** Aborts when the handler is to stop: lease lost, timeout, deadline, or the worker stops. */
   get signal(): AbortSignal {
     return this.#attempt.abort.signal;
+  }
+
+  /** Goes to the worker's log and into the attempt's history. */
+  get log(): Logger {
+    return (this.#log ??= historyLogger(this.#attempt, this.#services.logger));
   }
 
   /**
@@ -100,12 +102,12 @@ export class JobContext {
    */
   async step<T>(name: string, work: () => T | Promise<T>): Promise<T> {
     this.#mustHold();
-    return await this.#steps.run(name, work);
+    return await this.#recorded.run(name, work);
   }
 
   /** Where the handler has come to, as it last said by `saveCursor`, maybe in an earlier attempt. */
   cursor<T = unknown>(): T | undefined {
-    const { cursor } = this.#steps;
+    const { cursor } = this.#recorded;
     return cursor === null ? undefined : (jsonCodec.decode(cursor) as T);
   }
 
@@ -113,7 +115,7 @@ export class JobContext {
   async saveCursor(value: unknown): Promise<void> {
     const cursor = jsonCodec.encode(value);
     this.#mustHold();
-    await this.#steps.saveCursor(cursor);
+    await this.#recorded.saveCursor(cursor);
   }
 
   /**
@@ -162,10 +164,10 @@ export class JobContext {
   async stepOnce(name: string, work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
     this.#mustHold();
     this.#mustNotNest();
-    if (!(await this.#steps.begin(name))) return false;
+    if (!(await this.#recorded.begin(name))) return false;
     const { store } = this.#services;
     return this.#transaction(`${effectOf(this.id)}/${name}`, work, (transaction) =>
-      this.#steps.end(name, undefined, async (checkpoint) => {
+      this.#recorded.end(name, undefined, async (checkpoint) => {
         await store.checkpointTx(transaction, this.#attempt.claim, checkpoint);
         await transaction.commit();
       }),
@@ -253,7 +255,18 @@ export class JobContext {
 
   /** @internal Called when the handler has returned. */
   finish(): void {
-    this.#steps.finish();
+    this.#steps?.finish();
+  }
+
+  get #recorded(): Steps {
+    return (this.#steps ??= this.#makeSteps());
+  }
+
+  #makeSteps(): Steps {
+    const { claim } = this.#attempt;
+    return new Steps(claim.id, claim.checkpoint, claim.cursor, (checkpoint) =>
+      this.#held(() => this.#services.store.checkpoint(claim, checkpoint)),
+    );
   }
 
   async #progress(current: number, total: number, message: string): Promise<void> {

@@ -24,11 +24,14 @@ export class Endings {
   settled(attempt: Attempt, outcome: Outcome, state: string): void {
     const { events, freed } = this.#options;
     this.#letGo(attempt);
-    const error = "error" in outcome ? outcome.error : undefined;
-    const about = { job: attempt.job, state, ...(error !== undefined && { error }) };
+    const { job } = attempt;
+    const { type } = outcome;
     const durationMs = monotonicMs() - attempt.startedAt;
-    events.tell("job:settled", { ...about, outcome: outcome.type, durationMs });
-    if (state === "archived" || state === "undecodable") events.tell("job:dead", about);
+    const error = "error" in outcome ? outcome.error : undefined;
+    if (error === undefined) events.tell("job:settled", { job, state, outcome: type, durationMs });
+    else events.tell("job:settled", { job, state, error, outcome: type, durationMs });
+    if (state === "archived" || state === "undecodable")
+      events.tell("job:dead", { job, state, ...(error !== undefined && { error }) });
     freed();
   }
 

@@ -75,14 +75,14 @@ export class Intake {
   async #run(attempt: Attempt, ready?: Promise<unknown>): Promise<void> {
     const { runner, acks, endings, freed, releases } = this.#options;
     this.#running.add(attempt);
-    await ready;
+    if (ready) await ready;
     if (!attempt.over) {
       const outcome = await runner.run(attempt);
       if (outcome.type === "rate_limited" && outcome.byHandler) await releases.pace(attempt);
       if (attempt.completed) endings.settled(attempt, outcome, "completed");
       else if (!attempt.over) {
         attempt.over = true;
-        void acks.push(attempt, outcome);
+        acks.add(attempt, outcome);
       }
     }
     this.#running.delete(attempt);
@@ -94,6 +94,6 @@ export class Intake {
     if (attempt.over || attempt.completed) return;
     attempt.over = true;
     attempt.abort.abort(new WorkerStoppingError());
-    void this.#options.acks.push(attempt, { type: "rate_limited" });
+    this.#options.acks.add(attempt, { type: "rate_limited" });
   }
 }
