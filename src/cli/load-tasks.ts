@@ -41,9 +41,10 @@ async function loadTask(root: string, file: string): Promise<{ kind: string; tas
   try {
     loaded = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
-    throw new Error(`${file} can't be loaded: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+    const reason = error instanceof Error ? error.message : String(error);
+    const loader = (error as NodeJS.ErrnoException | null)?.code === "ERR_UNKNOWN_FILE_EXTENSION";
+    const hint = loader ? '; this Node needs a loader for TypeScript: NODE_OPTIONS="--import tsx"' : "";
+    throw new Error(`${file} can't be loaded: ${reason}${hint}`, { cause: error });
   }
   // A CommonJS module comes as the default export of its namespace.
   const inner = loaded["default"];

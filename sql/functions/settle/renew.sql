@@ -80,6 +80,9 @@ begin
         where o.key = any (v_partly.keys) and o.lease_no = v_partly.lease_no
         order by o.key
         for update skip locked));
+      if not found then
+        delete from :SCHEMA.lease l where l.lease_no = v_lease_no;
+      end if;
     end if;
   end loop;
   return query

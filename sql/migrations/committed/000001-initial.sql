@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:eeda723515a727daea2fc1890785acedba0deac2
+--! Hash: sha1:ef05f5ebb044945577af4ece61674f0819ba6e7c
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -5177,6 +5177,9 @@ begin
         where o.key = any (v_partly.keys) and o.lease_no = v_partly.lease_no
         order by o.key
         for update skip locked));
+      if not found then
+        delete from :SCHEMA.lease l where l.lease_no = v_lease_no;
+      end if;
     end if;
   end loop;
   return query

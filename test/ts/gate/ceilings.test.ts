@@ -285,4 +285,29 @@ ceilings("a job that is taken from an expired lease leaves it to the others", as
   assert.equal(await leases(), []);
 });
 
+ceilings("renew leaves no lease behind for a job that somebody ends meanwhile", async () => {
+  await limit("q", 5);
+  await enqueue(2, { queue: "q" });
+  const { claims } = await admit({ queues: ["q"] });
+  const holder = ({ id, lease_id, fence }: GateClaim) => ({ job_id: id, lease_id, fence: Number(fence) });
+  const client = await database.connect();
+  try {
+    await client.query("begin");
+    await client.query(database.sql("select * from :SCHEMA.ack_many($1)"), [
+      JSON.stringify([{ ...holder(claims[0]!), outcome: "success" }]),
+    ]);
+    // The other job of the lease is not in the list, so the lease is to be parted.
+    assert.equal(
+      await query("select * from :SCHEMA.renew($1, 60000)", [JSON.stringify([holder(claims[0]!)])]),
+      [],
+    );
+    await client.query("commit");
+  } finally {
+    await client.end();
+  }
+  assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
+  assert.is(await ack([claims[1]!]), 0);
+  assert.equal(await query("select lease_no from :SCHEMA.lease where queue is not null"), []);
+});
+
 ceilings.run();
