@@ -211,7 +211,9 @@ export class ClaimLoop {
       (over) => this.#changed.next(over),
     );
     // In a fleet every sleeper hears of one job: those who came too late spread out.
-    if (woken) await this.#idle(Math.random() * Math.min(100, 10 * this.#fruitless++));
+    if (!woken) return;
+    const late = this.#fruitless++;
+    if (late > 0) await this.#idle(Math.random() * Math.min(100, 10 * late));
   }
 
   async #idle(delayMs: number, ...notices: readonly Notice[]): Promise<void> {

@@ -23,6 +23,9 @@ begin
   if dated then
     v_verdict := :SCHEMA.judge_deadline(v_verdict);
   end if;
+  if earlier is not null then
+    v_verdict := :SCHEMA.pass_over_busy(v_verdict);
+  end if;
   -- Only those of these jobs: queues with other classes never wait for each other. The tokens are those of
   -- the row as it is once it is locked.
   select array_agg(l.name), bool_or(l.short) into v_verdict.charging, v_verdict.short

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:ef05f5ebb044945577af4ece61674f0819ba6e7c
+--! Hash: sha1:426e0efb49de3e6ada101376beb91335f1d641df
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3656,6 +3656,51 @@ comment on function :SCHEMA.allot is
   'partitions whose turn it is; with a quantum, that, or what is left of an interrupted turn.';
 revoke all on function :SCHEMA.allot from public;
 --! EndIncluded admit/allot.sql
+--! Included admit/pass_over_busy.sql
+create or replace function :SCHEMA.pass_over_busy(verdict :SCHEMA.verdict)
+returns :SCHEMA.verdict
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  v_classes text[];
+  v_queues text[];
+  v_busy bigint[];
+begin
+  v_classes := array(
+    select r.name from :SCHEMA.rate_class r
+    where r.name in (select n from unnest(verdict.demands) d cross join unnest(d.rate_classes) n)
+    for update skip locked);
+  v_queues := array(
+    select m.queue from :SCHEMA.concurrency_limit m
+    where m.queue in (select d.queue from unnest(verdict.demands) d)
+    for update skip locked);
+  v_busy := array(
+    select k from unnest(verdict.demands) d cross join unnest(d.keys) k
+    where exists (
+      select from :SCHEMA.rate_class r where r.name = any (d.rate_classes) and r.name <> all (v_classes)));
+  if v_busy <> '{}' then
+    verdict := :SCHEMA.refuse(verdict, v_busy, 'rate_class', true);
+  end if;
+  v_busy := array(
+    select k from unnest(verdict.demands) d cross join unnest(d.keys) k
+    where exists (
+      select from :SCHEMA.concurrency_limit m where m.queue = d.queue and m.queue <> all (v_queues)));
+  if v_busy <> '{}' then
+    verdict := :SCHEMA.refuse(verdict, v_busy, 'concurrency_limit', true);
+  end if;
+  return verdict;
+end;
+$$;
+comment on function :SCHEMA.pass_over_busy is
+  'Holds back drawn jobs whose rate class or ceiling another call has locked: for the rounds after the first '
+  'of a call, which already holds such locks and so must not wait for more. The next call finds them.';
+revoke all on function :SCHEMA.pass_over_busy from public;
+--! EndIncluded admit/pass_over_busy.sql
 --! Included admit/apply_policies.sql
 create or replace function :SCHEMA.apply_policies(
   candidates :SCHEMA.candidate[], earlier :SCHEMA.demand[], quarantined boolean, dated boolean,
@@ -3681,6 +3726,9 @@ begin
   end if;
   if dated then
     v_verdict := :SCHEMA.judge_deadline(v_verdict);
+  end if;
+  if earlier is not null then
+    v_verdict := :SCHEMA.pass_over_busy(v_verdict);
   end if;
   -- Only those of these jobs: queues with other classes never wait for each other. The tokens are those of
   -- the row as it is once it is locked.

@@ -1,6 +1,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { testDatabase } from "../support/database.js";
+import { concurrently } from "../support/concurrently.js";
 import { blocked } from "../support/locks.js";
 import { refusal } from "../support/refusal.js";
 import { gate, tally } from "./support.js";
@@ -214,6 +215,58 @@ policies("next_due_ms is when the next job falls due", async () => {
     [id],
     "and then the gate itself brings it in",
   );
+});
+
+policies("a call that holds one rate class never waits for another (rounds after the first)", async () => {
+  // The dear job is drawn first and refused; only then is the other class asked for.
+  await query(
+    "select :SCHEMA.upsert_rate_class('b', 1, 3600000, 2), :SCHEMA.upsert_rate_class('a', 100, 1000)",
+  );
+  await enqueue(1, { rate_class: "b", priority: 9 });
+  assert.is((await admit({ capacity: 1 })).claims.length, 1);
+  await enqueue(1, { rate_class: "b", priority: 9, weight: 2 });
+  const [cheap] = await enqueue(1, { rate_class: "a" });
+  const other = await database.pool.connect();
+  try {
+    await other.query("begin");
+    await other.query(database.sql("select from :SCHEMA.rate_class where name = 'a' for update"));
+    await query("set lock_timeout = '20s'");
+    const busy = await admit({ capacity: 1 });
+    assert.equal([busy.claims, busy.refused], [[], { rate_class: 2 }]);
+  } finally {
+    await other.query("rollback");
+    other.release();
+  }
+  assert.equal(
+    (await admit({ capacity: 1 })).claims.map(({ id }) => id),
+    [cheap],
+  );
+});
+
+policies("gates over several queues, classes and ceilings never deadlock", async () => {
+  for (const name of ["a", "b"]) await query("select :SCHEMA.upsert_rate_class($1, 1000, 1000, 7)", [name]);
+  for (const queue of ["q1", "q2", "q3"])
+    await query("select :SCHEMA.upsert_concurrency_limit($1, $1, 3)", [queue]);
+  for (const queue of ["q1", "q2", "q3", "q4"])
+    for (const rate_class of ["a", "b"])
+      for (const partition_key of ["x", "y"]) {
+        await enqueue(20, { queue, rate_class, partition_key, priority: 1, weight: 3 });
+        await enqueue(20, { queue, partition_key });
+      }
+  let claimed = 0;
+  await concurrently(database, 8, async (client, index) => {
+    for (let round = 0; round < 40; round++) {
+      const { claims } = await admit({
+        client,
+        worker: `w${index}`,
+        queues: index % 2 ? ["q1", "q2", "q3", "q4"] : ["q4", "q3", "q2", "q1"],
+        capacity: 5,
+      });
+      claimed += claims.length;
+      await ack(claims);
+    }
+  });
+  assert.ok(claimed > 100, `only ${claimed} claimed`);
 });
 
 policies.run();
