@@ -230,7 +230,6 @@ policies("a call that holds one rate class never waits for another (rounds after
   try {
     await other.query("begin");
     await other.query(database.sql("select from :SCHEMA.rate_class where name = 'a' for update"));
-    await query("set lock_timeout = '20s'");
     const busy = await admit({ capacity: 1 });
     assert.equal([busy.claims, busy.refused], [[], { rate_class: 2 }]);
   } finally {
