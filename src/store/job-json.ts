@@ -60,7 +60,7 @@ function jobJson(job: Job, size: { bytes: number }): string {
     else if (name === "uniqueKey") parts.push(uniqueKeyJson(value));
     else if (name === "headers") parts.push(headersJson(value));
     else {
-      const [column, check] = fields[name] ?? unknownField(name);
+      const [column, check] = Object.hasOwn(fields, name) ? fields[name] : unknownField(name);
       check(column, value);
       parts.push(`"${column}":${JSON.stringify(value)}`);
     }

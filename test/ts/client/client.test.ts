@@ -71,6 +71,11 @@ clients("a name that is no option is refused with those that are, and the neares
     (low as Error).message,
     /partition_key is not a field of a job; did you mean partitionKey\? \(payload, /,
   );
+  // And every object has these.
+  const own: unknown = await store
+    .enqueue([{ kind: "email", ["constructor"]: "a" } as never])
+    .catch((e: unknown) => e);
+  assert.match((own as Error).message, /constructor is not a field of a job/);
   assert.is((await store.listJobs({ kind: "email" })).jobs.length, 0);
 });
 
