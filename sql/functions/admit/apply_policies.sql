@@ -34,9 +34,8 @@ begin
     from (
       select r.name, s.weight, s.weight > :SCHEMA.class_tokens(r, apply_policies.at_ms) as short
       from (
-        select n.name, sum(d.weight) as weight
-        from unnest(v_verdict.demands) d
-        cross join unnest(d.rate_classes) n(name)
+        select n.name, sum(n.weight) as weight
+        from (select unnest(d.rate_classes) as name, d.weight from unnest(v_verdict.demands) d) n
         group by n.name) s
       join :SCHEMA.rate_class r on r.name = s.name
       order by r.name
@@ -46,7 +45,7 @@ begin
     select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_verdict.ceilings, v_verdict.own_leases
     from (
       select m as ceiling from :SCHEMA.concurrency_limit m
-      where m.queue in (select d.queue from unnest(v_verdict.demands) d)
+      where m.queue = any (array(select d.queue from unnest(v_verdict.demands) d))
       order by m.name
       for update) l;
   end if;

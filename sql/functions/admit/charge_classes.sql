@@ -18,7 +18,7 @@ begin
         r.level + greatest(0, verdict.at_ms - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
           r.window_ms,
     refilled_at_ms = greatest(r.refilled_at_ms, verdict.at_ms)
-  from rows from (unnest(verdict.charging), unnest(verdict.spent)) s(name, spent)
+  from (select unnest(verdict.charging) as name, unnest(verdict.spent) as spent) s
   where r.name = s.name;
 end;
 $$;

@@ -70,7 +70,8 @@ begin
       v_picked := :SCHEMA.first_of(v_drawn.jobs, v_left);
     else
       v_asked := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-      v_drawn := :SCHEMA.draw(v_asked, null, v_taken);
+      v_share := null;
+      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
       v_picked := :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares);
     end if;
     if v_policed or v_drawn.dated then
@@ -97,25 +98,11 @@ begin
     end if;
     exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
       and cardinality((v_drawn.jobs).keys) = cardinality(v_picked.keys)
-      and not exists (select from unnest(v_asked) l where l.most = 0);
+      and (v_share is not null or not exists (select from unnest(v_asked) l where l.most = 0));
 
     v_taken := v_taken || v_picked.keys;
-    v_pass.asked := v_pass.asked || array(
-      select l.place from unnest(v_asked) l where l.most is distinct from 0);
-    v_pass.cut := array(
-      select distinct d.lane
-      from (select unnest((v_drawn.jobs).lane_of) as lane, unnest((v_drawn.jobs).keys) as key) d
-      where d.key not in (select t.key from unnest(v_taken) t(key)));
-    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_asked) l where l.most = 0);
+    v_pass := :SCHEMA.note_round(v_pass, v_asked, v_share, v_drawn.jobs, v_taken, v_verdict.closed);
     exit when quantum is not null;
-    v_pass.dry := v_pass.dry || array(
-      select l.place
-      from unnest(v_asked) l
-      left join (
-        select d.lane, count(*) as jobs from unnest((v_drawn.jobs).lane_of) d(lane) group by d.lane) d
-        on d.lane = l.place
-      where l.most is distinct from 0 and l.place <> all (v_pass.cut)
-        and l.place <> all (v_verdict.closed) and coalesce(d.jobs, 0) < coalesce(l.most, v_share));
     v_lanes := array(
       select l from unnest(v_lanes) l
       where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));

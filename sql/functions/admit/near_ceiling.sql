@@ -15,10 +15,7 @@ begin
     select d.partition_key
     from (
       select n.partition_key, sum(n.jobs) as jobs
-      from (
-        select q.queue, q.partition_key, q.jobs from unnest(demands) q
-        union all
-        select e.queue, e.partition_key, e.jobs from unnest(earlier) e) n
+      from unnest(demands || earlier) n
       where n.queue = ceiling.queue
       group by n.partition_key) d
     where d.jobs + coalesce((

@@ -7,13 +7,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select cast(row(s.lane, l.queue, l.partition_key, l.rate_classes, s.jobs, s.weight,
+    select cast(row(s.lane, (f.line).queue, (f.line).partition_key, (f.line).rate_classes, s.jobs, s.weight,
       s.keys) as :SCHEMA.demand)
     from (
       select j.lane, count(*) as jobs, sum(j.weight) as weight, array_agg(j.key) as keys
       from (select unnest(jobs.lane_of) as lane, unnest(jobs.keys) as key, unnest(jobs.weights) as weight) j
       group by j.lane) s
-    join unnest(lanes) l on l.place = s.lane);
+    cross join lateral (select lanes[s.lane] as line offset 0) f);
 end;
 $$;
 comment on function :SCHEMA.sum_demands is

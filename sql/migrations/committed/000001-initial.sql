@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:5d699081e8204d757900be30afdcf65ee19a18af
+--! Hash: sha1:c0759461b92e28a58b7f89ca5d58d2cf010b9642
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3219,15 +3219,16 @@ as $$
 declare
   v_queue text;
 begin
-  -- Assigned, not performed: that needs no query of its own.
-  worker := :SCHEMA.check_text('worker', worker, 255);
-  capacity := :SCHEMA.check_range('capacity', capacity, 0, 10000);
-  lease_ms := :SCHEMA.check_duration('lease_ms', lease_ms);
-  if quantum is not null then
-    quantum := :SCHEMA.check_range('quantum', quantum, 1, 10000);
-  end if;
-  if lease_id is not null then
-    lease_id := :SCHEMA.check_text('lease_id', lease_id, 255);
+  -- The usual call needs none of the checks: a call of each costs more than this condition.
+  if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
+    and 86400000
+    and quantum is null and lease_id is null) is not true
+  then
+    perform :SCHEMA.check_text('worker', worker, 255),
+      :SCHEMA.check_range('capacity', capacity, 0, 10000),
+      :SCHEMA.check_duration('lease_ms', lease_ms),
+      case when quantum is not null then :SCHEMA.check_range('quantum', quantum, 1, 10000) end,
+      case when lease_id is not null then :SCHEMA.check_text('lease_id', lease_id, 255) end;
   end if;
   if queues is null or cardinality(queues) > 1000 then
     perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
@@ -3403,13 +3404,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
-    select cast(row(s.lane, l.queue, l.partition_key, l.rate_classes, s.jobs, s.weight,
+    select cast(row(s.lane, (f.line).queue, (f.line).partition_key, (f.line).rate_classes, s.jobs, s.weight,
       s.keys) as :SCHEMA.demand)
     from (
       select j.lane, count(*) as jobs, sum(j.weight) as weight, array_agg(j.key) as keys
       from (select unnest(jobs.lane_of) as lane, unnest(jobs.keys) as key, unnest(jobs.weights) as weight) j
       group by j.lane) s
-    join unnest(lanes) l on l.place = s.lane);
+    cross join lateral (select lanes[s.lane] as line offset 0) f);
 end;
 $$;
 comment on function :SCHEMA.sum_demands is
@@ -3793,9 +3794,8 @@ begin
     from (
       select r.name, s.weight, s.weight > :SCHEMA.class_tokens(r, apply_policies.at_ms) as short
       from (
-        select n.name, sum(d.weight) as weight
-        from unnest(v_verdict.demands) d
-        cross join unnest(d.rate_classes) n(name)
+        select n.name, sum(n.weight) as weight
+        from (select unnest(d.rate_classes) as name, d.weight from unnest(v_verdict.demands) d) n
         group by n.name) s
       join :SCHEMA.rate_class r on r.name = s.name
       order by r.name
@@ -3805,7 +3805,7 @@ begin
     select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_verdict.ceilings, v_verdict.own_leases
     from (
       select m as ceiling from :SCHEMA.concurrency_limit m
-      where m.queue in (select d.queue from unnest(v_verdict.demands) d)
+      where m.queue = any (array(select d.queue from unnest(v_verdict.demands) d))
       order by m.name
       for update) l;
   end if;
@@ -3852,7 +3852,7 @@ begin
         r.level + greatest(0, verdict.at_ms - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
           r.window_ms,
     refilled_at_ms = greatest(r.refilled_at_ms, verdict.at_ms)
-  from rows from (unnest(verdict.charging), unnest(verdict.spent)) s(name, spent)
+  from (select unnest(verdict.charging) as name, unnest(verdict.spent) as spent) s
   where r.name = s.name;
 end;
 $$;
@@ -3860,6 +3860,37 @@ comment on function :SCHEMA.charge_classes is
   'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
 revoke all on function :SCHEMA.charge_classes from public;
 --! EndIncluded admit/charge_classes.sql
+--! Included admit/note_round.sql
+create or replace function :SCHEMA.note_round(pass :SCHEMA.gate_pass, asked :SCHEMA.lane_start[],
+  share integer, drawn :SCHEMA.batch, taken bigint[], closed integer[])
+returns :SCHEMA.gate_pass
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  pass.asked := pass.asked || array(select l.place from unnest(asked) l where l.most is distinct from 0);
+  pass.cut := array(
+    select distinct d.lane
+    from (select unnest(drawn.lane_of) as lane, unnest(drawn.keys) as key) d
+    where d.key not in (select t.key from unnest(taken) t(key)));
+  pass.partial := pass.cut <> '{}' or exists (select from unnest(asked) l where l.most = 0);
+  pass.dry := pass.dry || array(
+    select l.place
+    from unnest(asked) l
+    left join (select d.lane, count(*) as jobs from unnest(drawn.lane_of) d(lane) group by d.lane) d
+      on d.lane = l.place
+    where l.most is distinct from 0 and l.place <> all (pass.cut) and l.place <> all (closed)
+      and coalesce(d.jobs, 0) < coalesce(l.most, share));
+  return pass;
+end;
+$$;
+comment on function :SCHEMA.note_round is
+  'Notes of a round of choose which lines were asked, which had more than was taken of them, and which had '
+  'fewer than they were asked for. share: as in draw.';
+revoke all on function :SCHEMA.note_round from public;
+--! EndIncluded admit/note_round.sql
 --! Included admit/choose.sql
 create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer,
   flags :SCHEMA.gate_flags, at_ms bigint)
@@ -3933,7 +3964,8 @@ begin
       v_picked := :SCHEMA.first_of(v_drawn.jobs, v_left);
     else
       v_asked := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-      v_drawn := :SCHEMA.draw(v_asked, null, v_taken);
+      v_share := null;
+      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
       v_picked := :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares);
     end if;
     if v_policed or v_drawn.dated then
@@ -3960,25 +3992,11 @@ begin
     end if;
     exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
       and cardinality((v_drawn.jobs).keys) = cardinality(v_picked.keys)
-      and not exists (select from unnest(v_asked) l where l.most = 0);
+      and (v_share is not null or not exists (select from unnest(v_asked) l where l.most = 0));
 
     v_taken := v_taken || v_picked.keys;
-    v_pass.asked := v_pass.asked || array(
-      select l.place from unnest(v_asked) l where l.most is distinct from 0);
-    v_pass.cut := array(
-      select distinct d.lane
-      from (select unnest((v_drawn.jobs).lane_of) as lane, unnest((v_drawn.jobs).keys) as key) d
-      where d.key not in (select t.key from unnest(v_taken) t(key)));
-    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_asked) l where l.most = 0);
+    v_pass := :SCHEMA.note_round(v_pass, v_asked, v_share, v_drawn.jobs, v_taken, v_verdict.closed);
     exit when quantum is not null;
-    v_pass.dry := v_pass.dry || array(
-      select l.place
-      from unnest(v_asked) l
-      left join (
-        select d.lane, count(*) as jobs from unnest((v_drawn.jobs).lane_of) d(lane) group by d.lane) d
-        on d.lane = l.place
-      where l.most is distinct from 0 and l.place <> all (v_pass.cut)
-        and l.place <> all (v_verdict.closed) and coalesce(d.jobs, 0) < coalesce(l.most, v_share));
     v_lanes := array(
       select l from unnest(v_lanes) l
       where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));
@@ -4443,10 +4461,7 @@ begin
     select d.partition_key
     from (
       select n.partition_key, sum(n.jobs) as jobs
-      from (
-        select q.queue, q.partition_key, q.jobs from unnest(demands) q
-        union all
-        select e.queue, e.partition_key, e.jobs from unnest(earlier) e) n
+      from unnest(demands || earlier) n
       where n.queue = ceiling.queue
       group by n.partition_key) d
     where d.jobs + coalesce((
