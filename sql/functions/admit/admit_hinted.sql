@@ -24,7 +24,7 @@ declare
   v_lease_no bigint;
   v_leases bigint[];
 begin
-  v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
+  v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id, job_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
   lock table :SCHEMA.lease in row exclusive mode;
   select exists (select from :SCHEMA.rate_class), exists (

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c0759461b92e28a58b7f89ca5d58d2cf010b9642
+--! Hash: sha1:a74b5f8f59a6ccaa08cf6b2ec3ef4dbf836447f9
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3001,7 +3001,7 @@ declare
   v_lease_no bigint;
   v_leases bigint[];
 begin
-  v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
+  v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id, job_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
   lock table :SCHEMA.lease in row exclusive mode;
   select exists (select from :SCHEMA.rate_class), exists (
@@ -3207,7 +3207,8 @@ revoke all on function :SCHEMA.bring_due from public;
 --! EndIncluded admit/bring_due.sql
 --! Included admit/check_admission.sql
 create or replace function :SCHEMA.check_admission(
-  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer, lease_id text
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer, lease_id text,
+  job_id text
 )
 returns text[]
 language plpgsql
@@ -3222,13 +3223,14 @@ begin
   -- The usual call needs none of the checks: a call of each costs more than this condition.
   if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
     and 86400000
-    and quantum is null and lease_id is null) is not true
+    and quantum is null and lease_id is null and job_id is null) is not true
   then
     perform :SCHEMA.check_text('worker', worker, 255),
       :SCHEMA.check_range('capacity', capacity, 0, 10000),
       :SCHEMA.check_duration('lease_ms', lease_ms),
       case when quantum is not null then :SCHEMA.check_range('quantum', quantum, 1, 10000) end,
-      case when lease_id is not null then :SCHEMA.check_text('lease_id', lease_id, 255) end;
+      case when lease_id is not null then :SCHEMA.check_text('lease_id', lease_id, 255) end,
+      case when job_id is not null then :SCHEMA.check_text('job_id', job_id, 255) end;
   end if;
   if queues is null or cardinality(queues) > 1000 then
     perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
