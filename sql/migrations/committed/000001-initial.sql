@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:426e0efb49de3e6ada101376beb91335f1d641df
+--! Hash: sha1:cec806026e263e82faaaa0d841f0b08bddf408a3
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2101,6 +2101,9 @@ begin
       when j.headers is not null and ((select count(*) from jsonb_object_keys(j.headers)) > 128
           or octet_length(j.headers::text) > 65536) then
         'headers|are too many or too long|at most 128 entries and 64 KiB'
+      when j.headers is not null and exists (select from jsonb_object_keys(j.headers) h
+        where starts_with(h, 'headrace-')) then
+        'headers|have a name that begins with headrace-, which the store itself gives|other names'
     end as fault
     from unnest(jobs) j
   ) f
