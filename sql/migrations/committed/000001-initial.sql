@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:cec806026e263e82faaaa0d841f0b08bddf408a3
+--! Hash: sha1:09714aa6acf212326b016f477d30ecfd6065babe
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -11753,6 +11753,21 @@ comment on function :SCHEMA.backend_count_active_jobs_for_task is
   'How many unfinished jobs of a task there are, queued and running; exact. Errors: HR007.';
 revoke all on function :SCHEMA.backend_count_active_jobs_for_task from public;
 --! EndIncluded backend/backend_count_active_jobs_for_task.sql
+--! Included backend/unfinished_jobs.sql
+create or replace function :SCHEMA.unfinished_jobs()
+returns bigint
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)::bigint
+    + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0)::bigint;
+$$;
+comment on function :SCHEMA.unfinished_jobs is
+  'How many jobs of all queues are not finished, running ones among them; exact, and no job is read.';
+revoke all on function :SCHEMA.unfinished_jobs from public;
+--! EndIncluded backend/unfinished_jobs.sql
 --! Included backend/backend_count_jobs.sql
 create or replace function :SCHEMA.backend_count_jobs(status text default null)
 returns bigint
@@ -11771,8 +11786,7 @@ declare
 begin
   -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
   if backend_count_jobs.status is null or backend_count_jobs.status = 'queued' then
-    v_counted := coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)
-      + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0);
+    v_counted := :SCHEMA.unfinished_jobs();
   end if;
   if backend_count_jobs.status in ('queued', 'running') then
     return abs(v_counted - (
@@ -12360,6 +12374,138 @@ comment on function :SCHEMA.backend_leave_running is
   'it is given up where its lease has expired. HR005 where it is somebody else''s.';
 revoke all on function :SCHEMA.backend_leave_running from public;
 --! EndIncluded backend/backend_leave_running.sql
+--! Included backend/backend_page_running.sql
+create or replace function :SCHEMA.backend_page_running(skip bigint, max_rows integer)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+  -- The lease of jobs that have ended stays until it expires: a busy install has many, also with little to
+  -- do.
+  if exists (select from :SCHEMA.lease l offset greatest(2000, :SCHEMA.unfinished_jobs()) limit 1) then
+    return array(
+      select j.key from :SCHEMA.job j
+      where j.stage = 1 and j.state = 'running'
+      order by j.key + 0
+      offset skip limit max_rows);
+  end if;
+  return array(
+    select j.key
+    from :SCHEMA.lease l
+    cross join lateral unnest(l.keys) k(key)
+    cross join lateral (
+      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+    order by j.key
+    offset skip limit max_rows);
+end;
+$$;
+comment on function :SCHEMA.backend_page_running is
+  'The keys of running jobs, oldest first, for backend_list_jobs: read from the leases, or from the jobs in '
+  'line where fewer are unfinished than there are leases.';
+revoke all on function :SCHEMA.backend_page_running from public;
+--! EndIncluded backend/backend_page_running.sql
+--! Included backend/backend_page_queued.sql
+create or replace function :SCHEMA.backend_page_queued(
+  states :SCHEMA.job_state[], skip bigint, max_rows integer
+)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_unfinished bigint := :SCHEMA.unfinished_jobs();
+  v_queues text[];
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_keys bigint[];
+begin
+  if v_unfinished > 5000 then
+    -- No index has the waiting jobs in the order of keys. They are looked for among the oldest jobs of all,
+    -- as far as that costs no more than to read all that wait.
+    v_keys := array(
+      select h.key
+      from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_unfinished) h
+      where h.state = any (states)
+      order by h.key
+      offset skip limit max_rows);
+    if cardinality(v_keys) = max_rows then
+      return v_keys;
+    end if;
+  end if;
+  v_queues := :SCHEMA.cold_queues(2147483647);
+  return array(
+    select l.key
+    from (
+      (select j.key from :SCHEMA.job j
+       where j.stage = 1 and j.state = any (states) order by j.key + 0 limit v_most)
+      union all
+      (select h.key
+       from unnest(v_queues) q(queue)
+       cross join unnest(array[1, 2, 3]) w(shelf)
+       cross join lateral (
+         select j.key from :SCHEMA.job j
+         where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
+         order by j.key
+         limit v_most) h)) l
+    order by l.key
+    offset skip limit max_rows);
+end;
+$$;
+comment on function :SCHEMA.backend_page_queued is
+  'The keys of jobs in these unfinished states, oldest first, for backend_list_jobs: found among the oldest '
+  'jobs of all, or, where more finished ones stand before them than jobs are unfinished, among those.';
+revoke all on function :SCHEMA.backend_page_queued from public;
+--! EndIncluded backend/backend_page_queued.sql
+--! Included backend/backend_page_finished.sql
+create or replace function :SCHEMA.backend_page_finished(
+  states :SCHEMA.job_state[], skip bigint, max_rows integer
+)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+begin
+  return array(
+    select s.key
+    from unnest(:SCHEMA.cold_queues(2147483647)) q(queue)
+    cross join unnest(:SCHEMA.shelves_of(cast(states as text[]))) h(shelf)
+    cross join lateral (
+      select j.key from :SCHEMA.job j
+      where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
+      order by j.key
+      limit v_most) s
+    order by s.key
+    offset skip limit max_rows);
+end;
+$$;
+comment on function :SCHEMA.backend_page_finished is
+  'The keys of jobs in these finished states, oldest first, for backend_list_jobs: the oldest of each queue '
+  'and state, merged.';
+revoke all on function :SCHEMA.backend_page_finished from public;
+--! EndIncluded backend/backend_page_finished.sql
 --! Included backend/backend_list_jobs.sql
 create or replace function :SCHEMA.backend_list_jobs(
   status text default null, skip bigint default 0, max_rows integer default 100
@@ -12377,73 +12523,18 @@ as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
-  v_most bigint;
-  v_examined bigint;
-  v_queued boolean;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
-  v_most := least(skip, 9000000000000000000) + max_rows;
-  if backend_list_jobs.status is null then
-    v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
-  elsif backend_list_jobs.status = 'running' and not exists (select from :SCHEMA.lease l offset 2000 limit 1)
-  then
-    v_keys := array(
-      select j.key
-      from :SCHEMA.lease l
-      cross join lateral unnest(l.keys) k(key)
-      cross join lateral (
-        select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
-      order by j.key
-      offset skip limit max_rows);
-  elsif backend_list_jobs.status in ('queued', 'running') then
-    v_queued := backend_list_jobs.status = 'queued';
-    -- The oldest jobs of all, so far as that is near: where many wait they are soon found among them.
-    v_examined := 5000 + 2 * least(v_most, 500000);
-    if v_queued and v_most <= v_examined then
-      v_keys := array(
-        select h.key
-        from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_examined) h
-        where h.state = any (v_states)
-        order by h.key
-        offset skip limit max_rows);
-    end if;
-    if cardinality(v_keys) < max_rows or v_keys is null then
-      -- By the indexes of unfinished jobs, however many finished ones stand before them. That of jobs in line
-      -- is not in the order of keys.
-      v_keys := array(
-        select l.key
-        from (
-          (select j.key from :SCHEMA.job j
-           where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
-          union all
-          (select h.key
-           from unnest(:SCHEMA.cold_queues(10000)) q(queue)
-           cross join unnest(array[1, 2, 3]) w(shelf)
-           cross join lateral (
-             select j.key from :SCHEMA.job j
-             where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
-             order by j.key
-             limit v_most) h
-           where v_queued)) l
-        order by l.key
-        offset skip limit max_rows);
-    end if;
-  else
-    v_keys := array(
-      select s.key
-      from unnest(:SCHEMA.cold_queues(10000)) q(queue)
-      cross join unnest(:SCHEMA.shelves_of(cast(v_states as text[]))) h(shelf)
-      cross join lateral (
-        select j.key from :SCHEMA.job j
-        where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
-        order by j.key
-        limit v_most) s
-      order by s.key
-      offset skip limit max_rows);
-  end if;
+  v_keys := case
+    when backend_list_jobs.status is null then array(
+      select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows)
+    when backend_list_jobs.status = 'running' then :SCHEMA.backend_page_running(skip, max_rows)
+    when backend_list_jobs.status = 'queued' then :SCHEMA.backend_page_queued(v_states, skip, max_rows)
+    else :SCHEMA.backend_page_finished(v_states, skip, max_rows)
+  end;
   v_jobs := array(
     select j
     from unnest(v_keys) with ordinality k(key, n)
@@ -12457,7 +12548,10 @@ end;
 $$;
 comment on function :SCHEMA.backend_list_jobs is
   'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. '
-  'Errors: HR007.';
+  'What a page costs grows with skip. That of a status does not grow with the jobs of other statuses, but '
+  'for two: a page of queued jobs reads the finished ones that are older, or all unfinished ones where those '
+  'are fewer; one of running jobs what was claimed within a lease, or all unfinished ones where those are '
+  'fewer. Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_jobs from public;
 --! EndIncluded backend/backend_list_jobs.sql
 --! Included backend/backend_list_queued.sql
