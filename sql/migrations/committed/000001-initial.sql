@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:90bfdb4d6060a818f041c24c232c992b550c8657
+--! Hash: sha1:b8686a59404d42e6030360ee87bf9d428d2affbb
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -8224,7 +8224,7 @@ begin
     join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
     where l.queue is null and j.queue = split_leases.queue
     order by j.key
-    for update of j
+    for update of j nowait
   loop
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
     values (v_job.lease_id, v_job.worker, split_leases.queue, v_job.partition_key, v_job.claimed_at_ms,
@@ -8236,9 +8236,42 @@ end;
 $$;
 comment on function :SCHEMA.split_leases is
   'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps '
-  'admissions out.';
+  'admissions out. 55P03 where one of the jobs is locked.';
 revoke all on function :SCHEMA.split_leases from public;
 --! EndIncluded policy/split_leases.sql
+--! Included policy/place_ceiling.sql
+create or replace function :SCHEMA.place_ceiling(
+  name text, queue text, max_concurrent integer, on_saturated text
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_other text;
+begin
+  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
+  -- queue that they see without a ceiling. One of us at a time: the leases are split below.
+  lock table :SCHEMA.lease in share row exclusive mode;
+  select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = place_ceiling.queue;
+  if v_other <> place_ceiling.name then
+    perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
+  end if;
+  insert into :SCHEMA.concurrency_limit (name, queue, max_concurrent, on_saturated)
+  values (place_ceiling.name, place_ceiling.queue, place_ceiling.max_concurrent, place_ceiling.on_saturated)
+  on conflict (name) do update set
+    queue = excluded.queue, max_concurrent = excluded.max_concurrent, on_saturated = excluded.on_saturated;
+  perform :SCHEMA.split_leases(place_ceiling.queue);
+end;
+$$;
+comment on function :SCHEMA.place_ceiling is
+  'Sets a ceiling and counts by it what runs. 55P03 where a lock is not to be had in the lock_timeout of the '
+  'caller, or a running job is locked. Errors: HR007.';
+revoke all on function :SCHEMA.place_ceiling from public;
+--! EndIncluded policy/place_ceiling.sql
 --! Included policy/upsert_concurrency_limit.sql
 create or replace function :SCHEMA.upsert_concurrency_limit(
   name text, queue text, max_concurrent integer, on_saturated text default 'queue'
@@ -8248,12 +8281,11 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '5s'
+set lock_timeout = '250ms'
 as $$
 #variable_conflict use_column
 declare
   v_queue text := coalesce(nullif(upsert_concurrency_limit.queue, ''), 'default');
-  v_other text;
 begin
   perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
   perform :SCHEMA.check_text('queue', v_queue, 255);
@@ -8263,25 +8295,27 @@ begin
     perform :SCHEMA.raise_invalid('on_saturated', 'is unknown',
       'queue, discard, cancel_incoming, cancel_running');
   end if;
-  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
-  -- queue that they see without a ceiling. One of us at a time: the leases are split below.
-  lock table :SCHEMA.lease in share row exclusive mode;
-  select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
-  if v_other <> upsert_concurrency_limit.name then
-    perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
-  end if;
-  insert into :SCHEMA.concurrency_limit (name, queue, max_concurrent, on_saturated)
-  values (upsert_concurrency_limit.name, v_queue, upsert_concurrency_limit.max_concurrent,
-    upsert_concurrency_limit.on_saturated)
-  on conflict (name) do update set
-    queue = excluded.queue, max_concurrent = excluded.max_concurrent, on_saturated = excluded.on_saturated;
-  perform :SCHEMA.split_leases(v_queue);
+  -- Who ends a job locks it before its lease, and we do it the other way round: we give way, and neither they
+  -- nor the gates wait for long.
+  for v_try in 1..24 loop
+    begin
+      perform :SCHEMA.place_ceiling(upsert_concurrency_limit.name, v_queue,
+        upsert_concurrency_limit.max_concurrent, upsert_concurrency_limit.on_saturated);
+      return;
+    exception when lock_not_available then
+      perform pg_sleep(0.02 + random() * 0.02);
+    end;
+  end loop;
+  perform :SCHEMA.place_ceiling(upsert_concurrency_limit.name, v_queue,
+    upsert_concurrency_limit.max_concurrent, upsert_concurrency_limit.on_saturated);
 end;
 $$;
 comment on function :SCHEMA.upsert_concurrency_limit is
   'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is '
   'reached, a job waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs '
-  'longest is (cancel_running). Errors: HR007, also where the queue has a ceiling of another name.';
+  'longest is (cancel_running). Waits some seconds at most for admissions and for ends of jobs that are '
+  'under way, and then fails with 55P03: call it again. Errors: HR007, also where the queue has a ceiling of '
+  'another name.';
 revoke all on function :SCHEMA.upsert_concurrency_limit from public;
 --! EndIncluded policy/upsert_concurrency_limit.sql
 --! Included policy/upsert_rate_class.sql
