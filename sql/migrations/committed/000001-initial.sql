@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e8ed69002b704b7274efbd73204238eaf3ba8567
+--! Hash: sha1:d5a38e9cfbfe0999844fc9d1b8e6ee048aa92dd2
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -340,7 +340,7 @@ create table :SCHEMA.lane (
   partition_key text not null,
   sticky_worker text not null,
   class_key text not null,
-  rate_classes text[] not null,
+  rate_classes text[] not null default '{}',
   priority integer not null,
   from_ms bigint not null default -1,
   from_key bigint not null default -1,
