@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:3358889792ab01b3f6550e889b74e117918c5914
+--! Hash: sha1:c4c8a5343a2e76c37479c1ee655451bf93b0f1ad
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2208,6 +2208,9 @@ begin
       when j.headers is not null and ((select count(*) from jsonb_object_keys(j.headers)) > 128
           or octet_length(j.headers::text) > 65536) then
         'headers|are too many or too long|at most 128 entries and 64 KiB'
+      when j.headers is not null and exists (select from jsonb_object_keys(j.headers) h
+        where starts_with(h, 'headrace-')) then
+        'headers|have a name that begins with headrace-, which the store itself gives|other names'
     end as fault
     from unnest(jobs) j
   ) f
@@ -8589,7 +8592,7 @@ begin
     join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
     where l.queue is null and j.queue = split_leases.queue
     order by j.key
-    for update of j
+    for update of j nowait
   loop
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
     values (v_job.lease_id, v_job.worker, split_leases.queue, v_job.partition_key, v_job.claimed_at_ms,
@@ -8601,9 +8604,42 @@ end;
 $$;
 comment on function :SCHEMA.split_leases is
   'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps '
-  'admissions out.';
+  'admissions out. 55P03 where one of the jobs is locked.';
 revoke all on function :SCHEMA.split_leases from public;
 --! EndIncluded policy/split_leases.sql
+--! Included policy/place_ceiling.sql
+create or replace function :SCHEMA.place_ceiling(
+  name text, queue text, max_concurrent integer, on_saturated text
+)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_other text;
+begin
+  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
+  -- queue that they see without a ceiling. One of us at a time: the leases are split below.
+  lock table :SCHEMA.lease in share row exclusive mode;
+  select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = place_ceiling.queue;
+  if v_other <> place_ceiling.name then
+    perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
+  end if;
+  insert into :SCHEMA.concurrency_limit (name, queue, max_concurrent, on_saturated)
+  values (place_ceiling.name, place_ceiling.queue, place_ceiling.max_concurrent, place_ceiling.on_saturated)
+  on conflict (name) do update set
+    queue = excluded.queue, max_concurrent = excluded.max_concurrent, on_saturated = excluded.on_saturated;
+  perform :SCHEMA.split_leases(place_ceiling.queue);
+end;
+$$;
+comment on function :SCHEMA.place_ceiling is
+  'Sets a ceiling and counts by it what runs. 55P03 where a lock is not to be had in the lock_timeout of the '
+  'caller, or a running job is locked. Errors: HR007.';
+revoke all on function :SCHEMA.place_ceiling from public;
+--! EndIncluded policy/place_ceiling.sql
 --! Included policy/upsert_concurrency_limit.sql
 create or replace function :SCHEMA.upsert_concurrency_limit(
   name text, queue text, max_concurrent integer, on_saturated text default 'queue'
@@ -8613,12 +8649,11 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set lock_timeout = '5s'
+set lock_timeout = '250ms'
 as $$
 #variable_conflict use_column
 declare
   v_queue text := coalesce(nullif(upsert_concurrency_limit.queue, ''), 'default');
-  v_other text;
 begin
   perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
   perform :SCHEMA.check_text('queue', v_queue, 255);
@@ -8628,25 +8663,27 @@ begin
     perform :SCHEMA.raise_invalid('on_saturated', 'is unknown',
       'queue, discard, cancel_incoming, cancel_running');
   end if;
-  -- Waits for the admissions under way and keeps new ones out: they give no lease of its own to a job of a
-  -- queue that they see without a ceiling. One of us at a time: the leases are split below.
-  lock table :SCHEMA.lease in share row exclusive mode;
-  select l.name into v_other from :SCHEMA.concurrency_limit l where l.queue = v_queue;
-  if v_other <> upsert_concurrency_limit.name then
-    perform :SCHEMA.raise_invalid('queue', 'has a ceiling already: ' || v_other, 'one ceiling a queue');
-  end if;
-  insert into :SCHEMA.concurrency_limit (name, queue, max_concurrent, on_saturated)
-  values (upsert_concurrency_limit.name, v_queue, upsert_concurrency_limit.max_concurrent,
-    upsert_concurrency_limit.on_saturated)
-  on conflict (name) do update set
-    queue = excluded.queue, max_concurrent = excluded.max_concurrent, on_saturated = excluded.on_saturated;
-  perform :SCHEMA.split_leases(v_queue);
+  -- Who ends a job locks it before its lease, and we do it the other way round: we give way, and neither they
+  -- nor the gates wait for long.
+  for v_try in 1..24 loop
+    begin
+      perform :SCHEMA.place_ceiling(upsert_concurrency_limit.name, v_queue,
+        upsert_concurrency_limit.max_concurrent, upsert_concurrency_limit.on_saturated);
+      return;
+    exception when lock_not_available then
+      perform pg_sleep(0.02 + random() * 0.02);
+    end;
+  end loop;
+  perform :SCHEMA.place_ceiling(upsert_concurrency_limit.name, v_queue,
+    upsert_concurrency_limit.max_concurrent, upsert_concurrency_limit.on_saturated);
 end;
 $$;
 comment on function :SCHEMA.upsert_concurrency_limit is
   'Limits how many jobs of each partition of a queue run at once, jobs that run already included. When it is '
   'reached, a job waits (queue), is archived (discard), is cancelled (cancel_incoming), or the one that runs '
-  'longest is (cancel_running). Errors: HR007, also where the queue has a ceiling of another name.';
+  'longest is (cancel_running). Waits some seconds at most for admissions and for ends of jobs that are '
+  'under way, and then fails with 55P03: call it again. Errors: HR007, also where the queue has a ceiling of '
+  'another name.';
 revoke all on function :SCHEMA.upsert_concurrency_limit from public;
 --! EndIncluded policy/upsert_concurrency_limit.sql
 --! Included policy/upsert_rate_class.sql
@@ -11219,7 +11256,7 @@ begin
     select 'headrace_' || v.name, jsonb_build_object('duty', d.name), v.value::double precision
     from (select * from :SCHEMA.duty o order by o.name limit 200) d
     cross join lateral (
-      values ('duty_success_age_seconds', (v_now - d.ran_at_ms) / 1000.0),
+      values ('duty_success_age_seconds', greatest(0, v_now - d.ran_at_ms) / 1000.0),
         ('duty_failures', d.failures::numeric)) v(name, value)
     where v.value is not null;
   return query
@@ -12118,6 +12155,21 @@ comment on function :SCHEMA.backend_count_active_jobs_for_task is
   'How many unfinished jobs of a task there are, queued and running; exact. Errors: HR007.';
 revoke all on function :SCHEMA.backend_count_active_jobs_for_task from public;
 --! EndIncluded backend/backend_count_active_jobs_for_task.sql
+--! Included backend/unfinished_jobs.sql
+create or replace function :SCHEMA.unfinished_jobs()
+returns bigint
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)::bigint
+    + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0)::bigint;
+$$;
+comment on function :SCHEMA.unfinished_jobs is
+  'How many jobs of all queues are not finished, running ones among them; exact, and no job is read.';
+revoke all on function :SCHEMA.unfinished_jobs from public;
+--! EndIncluded backend/unfinished_jobs.sql
 --! Included backend/backend_count_jobs.sql
 create or replace function :SCHEMA.backend_count_jobs(status text default null)
 returns bigint
@@ -12136,8 +12188,7 @@ declare
 begin
   -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
   if backend_count_jobs.status is null or backend_count_jobs.status = 'queued' then
-    v_counted := coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)
-      + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0);
+    v_counted := :SCHEMA.unfinished_jobs();
   end if;
   if backend_count_jobs.status in ('queued', 'running') then
     return abs(v_counted - (
@@ -12725,6 +12776,138 @@ comment on function :SCHEMA.backend_leave_running is
   'it is given up where its lease has expired. HR005 where it is somebody else''s.';
 revoke all on function :SCHEMA.backend_leave_running from public;
 --! EndIncluded backend/backend_leave_running.sql
+--! Included backend/backend_page_running.sql
+create or replace function :SCHEMA.backend_page_running(skip bigint, max_rows integer)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+  -- The lease of jobs that have ended stays until it expires: a busy install has many, also with little to
+  -- do.
+  if exists (select from :SCHEMA.lease l offset greatest(2000, :SCHEMA.unfinished_jobs()) limit 1) then
+    return array(
+      select j.key from :SCHEMA.job j
+      where j.stage = 1 and j.state = 'running'
+      order by j.key + 0
+      offset skip limit max_rows);
+  end if;
+  return array(
+    select j.key
+    from :SCHEMA.lease l
+    cross join lateral unnest(l.keys) k(key)
+    cross join lateral (
+      select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
+    order by j.key
+    offset skip limit max_rows);
+end;
+$$;
+comment on function :SCHEMA.backend_page_running is
+  'The keys of running jobs, oldest first, for backend_list_jobs: read from the leases, or from the jobs in '
+  'line where fewer are unfinished than there are leases.';
+revoke all on function :SCHEMA.backend_page_running from public;
+--! EndIncluded backend/backend_page_running.sql
+--! Included backend/backend_page_queued.sql
+create or replace function :SCHEMA.backend_page_queued(
+  states :SCHEMA.job_state[], skip bigint, max_rows integer
+)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_unfinished bigint := :SCHEMA.unfinished_jobs();
+  v_queues text[];
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+  v_keys bigint[];
+begin
+  if v_unfinished > 5000 then
+    -- No index has the waiting jobs in the order of keys. They are looked for among the oldest jobs of all,
+    -- as far as that costs no more than to read all that wait.
+    v_keys := array(
+      select h.key
+      from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_unfinished) h
+      where h.state = any (states)
+      order by h.key
+      offset skip limit max_rows);
+    if cardinality(v_keys) = max_rows then
+      return v_keys;
+    end if;
+  end if;
+  v_queues := :SCHEMA.cold_queues(2147483647);
+  return array(
+    select l.key
+    from (
+      (select j.key from :SCHEMA.job j
+       where j.stage = 1 and j.state = any (states) order by j.key + 0 limit v_most)
+      union all
+      (select h.key
+       from unnest(v_queues) q(queue)
+       cross join unnest(array[1, 2, 3]) w(shelf)
+       cross join lateral (
+         select j.key from :SCHEMA.job j
+         where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
+         order by j.key
+         limit v_most) h)) l
+    order by l.key
+    offset skip limit max_rows);
+end;
+$$;
+comment on function :SCHEMA.backend_page_queued is
+  'The keys of jobs in these unfinished states, oldest first, for backend_list_jobs: found among the oldest '
+  'jobs of all, or, where more finished ones stand before them than jobs are unfinished, among those.';
+revoke all on function :SCHEMA.backend_page_queued from public;
+--! EndIncluded backend/backend_page_queued.sql
+--! Included backend/backend_page_finished.sql
+create or replace function :SCHEMA.backend_page_finished(
+  states :SCHEMA.job_state[], skip bigint, max_rows integer
+)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  v_most bigint := least(skip, 9000000000000000000) + max_rows;
+begin
+  return array(
+    select s.key
+    from unnest(:SCHEMA.cold_queues(2147483647)) q(queue)
+    cross join unnest(:SCHEMA.shelves_of(cast(states as text[]))) h(shelf)
+    cross join lateral (
+      select j.key from :SCHEMA.job j
+      where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
+      order by j.key
+      limit v_most) s
+    order by s.key
+    offset skip limit max_rows);
+end;
+$$;
+comment on function :SCHEMA.backend_page_finished is
+  'The keys of jobs in these finished states, oldest first, for backend_list_jobs: the oldest of each queue '
+  'and state, merged.';
+revoke all on function :SCHEMA.backend_page_finished from public;
+--! EndIncluded backend/backend_page_finished.sql
 --! Included backend/backend_list_jobs.sql
 create or replace function :SCHEMA.backend_list_jobs(
   status text default null, skip bigint default 0, max_rows integer default 100
@@ -12742,73 +12925,18 @@ as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
-  v_most bigint;
-  v_examined bigint;
-  v_queued boolean;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
-  v_most := least(skip, 9000000000000000000) + max_rows;
-  if backend_list_jobs.status is null then
-    v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
-  elsif backend_list_jobs.status = 'running' and not exists (select from :SCHEMA.lease l offset 2000 limit 1)
-  then
-    v_keys := array(
-      select j.key
-      from :SCHEMA.lease l
-      cross join lateral unnest(l.keys) k(key)
-      cross join lateral (
-        select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
-      order by j.key
-      offset skip limit max_rows);
-  elsif backend_list_jobs.status in ('queued', 'running') then
-    v_queued := backend_list_jobs.status = 'queued';
-    -- The oldest jobs of all, so far as that is near: where many wait they are soon found among them.
-    v_examined := 5000 + 2 * least(v_most, 500000);
-    if v_queued and v_most <= v_examined then
-      v_keys := array(
-        select h.key
-        from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_examined) h
-        where h.state = any (v_states)
-        order by h.key
-        offset skip limit max_rows);
-    end if;
-    if cardinality(v_keys) < max_rows or v_keys is null then
-      -- By the indexes of unfinished jobs, however many finished ones stand before them. That of jobs in line
-      -- is not in the order of keys.
-      v_keys := array(
-        select l.key
-        from (
-          (select j.key from :SCHEMA.job j
-           where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
-          union all
-          (select h.key
-           from unnest(:SCHEMA.cold_queues(10000)) q(queue)
-           cross join unnest(array[1, 2, 3]) w(shelf)
-           cross join lateral (
-             select j.key from :SCHEMA.job j
-             where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
-             order by j.key
-             limit v_most) h
-           where v_queued)) l
-        order by l.key
-        offset skip limit max_rows);
-    end if;
-  else
-    v_keys := array(
-      select s.key
-      from unnest(:SCHEMA.cold_queues(10000)) q(queue)
-      cross join unnest(:SCHEMA.shelves_of(cast(v_states as text[]))) h(shelf)
-      cross join lateral (
-        select j.key from :SCHEMA.job j
-        where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
-        order by j.key
-        limit v_most) s
-      order by s.key
-      offset skip limit max_rows);
-  end if;
+  v_keys := case
+    when backend_list_jobs.status is null then array(
+      select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows)
+    when backend_list_jobs.status = 'running' then :SCHEMA.backend_page_running(skip, max_rows)
+    when backend_list_jobs.status = 'queued' then :SCHEMA.backend_page_queued(v_states, skip, max_rows)
+    else :SCHEMA.backend_page_finished(v_states, skip, max_rows)
+  end;
   v_jobs := array(
     select j
     from unnest(v_keys) with ordinality k(key, n)
@@ -12822,7 +12950,10 @@ end;
 $$;
 comment on function :SCHEMA.backend_list_jobs is
   'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. '
-  'Errors: HR007.';
+  'What a page costs grows with skip. That of a status does not grow with the jobs of other statuses, but '
+  'for two: a page of queued jobs reads the finished ones that are older, or all unfinished ones where those '
+  'are fewer; one of running jobs what was claimed within a lease, or all unfinished ones where those are '
+  'fewer. Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_jobs from public;
 --! EndIncluded backend/backend_list_jobs.sql
 --! Included backend/backend_list_queued.sql
