@@ -126,6 +126,8 @@ ways("is left to jobs that are not simple or at fault, which fare as they always
     `{"kind":"a","payload":"\\u0000"@}`,
     `{"kind":"a","headers":[]@}`,
     `{"kind":"a","headers":5@}`,
+    `{"kind":"a","headers":{"headrace-tick-ms":"1"}@}`,
+    `{"kind":"a","headers":{"a":"b","\\u0068eadrace-x":"1"}@}`,
     `{"kind":"a","headers":{"a":"${"b".repeat(70_000)}"}@}`,
     `{"kind":"a","headers":${JSON.stringify(Object.fromEntries(Array.from({ length: 129 }, (_, n) => [n, ""])))}@}`,
     `{"kind":"a","payload":"${"x".repeat(1024 * 1024)}"@}`,

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c4c8a5343a2e76c37479c1ee655451bf93b0f1ad
+--! Hash: sha1:e82f07f106f7e73a3d68c6f859ded1f456493e2f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2413,6 +2413,7 @@ begin
     or v_job.timeout_ms not between 0 and 315576000000000
     or v_job.retention_ms not between 0 and 315576000000000
     or jsonb_typeof(v_job.headers) <> 'object' or octet_length(v_job.headers::text) > 1024
+    or strpos(v_job.headers::text, 'headrace-') > 0
   then
     return null;
   end if;
@@ -2479,7 +2480,8 @@ begin
       or r.delay_ms not between 0 and 315576000000000
       or r.timeout_ms not between 0 and 315576000000000
       or r.retention_ms not between 0 and 315576000000000
-      or json_typeof(r.headers) <> 'object' or octet_length(r.headers::text) > 1024), false),
+      or json_typeof(r.headers) <> 'object' or octet_length(r.headers::text) > 1024
+      or strpos(r.headers::jsonb::text, 'headrace-') > 0), false),
     -- {} of each job and commas stand for two more characters each, and [] for one more.
     1 + sum(2 + octet_length('"kind":,' || r.kind_json::text)
       + coalesce(octet_length('"payload":,' || r.payload::text), 0)
@@ -2754,14 +2756,17 @@ declare
   v_placed :SCHEMA.placed_job[];
   v_repeat :SCHEMA.placed_job;
 begin
-  if not exists (select from unnest(jobs) j where j.id is not null or j.unique_key is not null)
-    and not (exists (select from :SCHEMA.quarantine) and exists (
-      select from unnest(jobs) j
-      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
-        :SCHEMA.fingerprint(j.kind, j.payload))))
+  if cardinality(jobs) > 1 and not exists (
+    select from unnest(jobs) j
+    where j.unique_window_ms is not null or length(j.id) = 17 and j.id ~ '^j[0-9a-f]+$')
   then
-    v_placed := :SCHEMA.place_plain(jobs, v_at_ms);
-  else
+    begin
+      v_placed := :SCHEMA.place_together(jobs, v_at_ms);
+    exception when sqlstate 'HR000' then
+      null;
+    end;
+  end if;
+  if v_placed is null then
     -- In order of key, so that two batches with the same keys wait for each other instead of deadlocking.
     for v_job in select * from unnest(jobs) j order by j.unique_key nulls first, j.id nulls first, j.ord loop
       if v_job.unique_key = v_last_key then
@@ -2935,73 +2940,150 @@ begin
 end;
 $$;
 comment on function :SCHEMA.place_named is
-  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, '
-  'id_conflict, quarantined, duplicate, or replaced where the producer asked to replace the holder of the '
-  'key.';
+  'Inserts one job, or says which job stands in the way of its id or unique key: replayed, id_conflict, '
+  'quarantined, duplicate, or replaced where the producer asked to replace the holder of the key.';
 revoke all on function :SCHEMA.place_named from public;
 --! EndIncluded enqueue/place_named.sql
---! Included enqueue/place_plain.sql
-create or replace function :SCHEMA.place_plain(jobs :SCHEMA.job_input[], at_ms bigint)
+--! Included enqueue/met_jobs.sql
+create or replace function :SCHEMA.met_jobs(jobs :SCHEMA.job_input[], keys bigint[])
 returns :SCHEMA.placed_job[]
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_counted text[] := :SCHEMA.counted_kinds(array(select j.kind from unnest(jobs) j));
-  v_keys bigint[];
-  v_lanes :SCHEMA.lane_entry[];
+  v_placed :SCHEMA.placed_job[];
 begin
-  with placed as (
-    insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
-        partition_key, kind,
-      payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      class_key, periodic_schedule_id, periodic_tick_ms, counted)
-    select
-      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
-        else 'available' end
-        as :SCHEMA.job_state),
-      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue,
-        j.partition_key,
-      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
-        j.headers, j.tags,
-      j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
-      j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
-    from unnest(jobs) j
-    cross join lateral (
-      select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
-    order by j.ord
-    returning key, state, queue, partition_key, sticky_worker, class_key, priority, scheduled_at_ms
-  ), counted as (
-    insert into :SCHEMA.tally (queue, at_ms, arrived, depth)
-    select p.queue, place_plain.at_ms, count(*), count(*) from placed p group by p.queue
-  )
-  select
-    (select array_agg(p.key order by p.key) from placed p),
-    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms,
-      e.key) as :SCHEMA.lane_entry))
-     from (
-       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority,
-         min(p.scheduled_at_ms) as at_ms, min(p.key) as key
-       from placed p
-       where p.state = 'available'
-       group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority) e)
-  into v_keys, v_lanes;
-  perform :SCHEMA.open_lanes(v_lanes);
-  return array(
-    select cast(row(j.ord, v_keys[j.n], 'j' || lpad(to_hex(v_keys[j.n]), 16, '0'), 'inserted', null, false,
-      null) as :SCHEMA.placed_job)
-    from (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j
-    order by j.n);
+  v_placed := array(
+    select case
+      when n.key is not null then
+        cast(row(j.ord, n.key, :SCHEMA.job_id(n.key, j.id), 'inserted', null, false, null)
+          as :SCHEMA.placed_job)
+      when j.first_ord <> j.ord then
+        cast(row(j.ord, null, null, 'duplicate', null, false, jsonb_build_object('repeats_job', j.first_ord))
+          as :SCHEMA.placed_job)
+      when i.key is not null then
+        cast(row(j.ord, i.key, j.id, case when i.kind = j.kind and i.queue = j.queue
+            and coalesce(i.fingerprint, :SCHEMA.fingerprint(i.kind, i.payload)) = f.fingerprint
+              then 'replayed'
+          else 'id_conflict' end, j.id, false, jsonb_build_object('job_id', j.id)) as :SCHEMA.placed_job)
+      when q.fingerprint is not null then
+        cast(row(j.ord, null, null, 'quarantined', null, false,
+          jsonb_build_object('fingerprint', q.fingerprint)) as :SCHEMA.placed_job)
+      when h.key is not null then
+        cast(row(j.ord, h.key, null, 'duplicate', :SCHEMA.job_id(h.key, h.id), false, null)
+          as :SCHEMA.placed_job)
+    end
+    from (
+      select u.*, case when u.unique_key is not null then
+          first_value(u.ord) over (partition by u.unique_key order by u.id nulls first,
+            u.ord) end as first_ord
+      from unnest(jobs) u) j
+    left join lateral (select b.key from :SCHEMA.job b where b.key = keys[j.ord] offset 0) n on true
+    left join lateral (
+      select b.key, b.kind, b.queue, b.fingerprint, b.payload from :SCHEMA.job b
+      where b.id = j.id and n.key is null offset 0) i on true
+    left join lateral (
+      select coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) as fingerprint
+      where n.key is null offset 0) f on true
+    left join lateral (
+      select b.fingerprint from :SCHEMA.quarantine b where b.fingerprint = f.fingerprint offset 0) q on true
+    left join lateral (
+      select b.key, b.id from :SCHEMA.job b
+      where b.unique_key = j.unique_key and b.stage < 2 and n.key is null offset 0) h on true
+    order by j.ord);
+  if array_position(v_placed, null) is not null then
+    perform :SCHEMA.raise_error('HR000', 'a job that was met has ended');
+  end if;
+  return v_placed;
 end;
 $$;
-comment on function :SCHEMA.place_plain is
-  'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
-revoke all on function :SCHEMA.place_plain from public;
---! EndIncluded enqueue/place_plain.sql
+comment on function :SCHEMA.met_jobs is
+  'What became of each of these jobs, those that were inserted having these keys: the others met a job of '
+  'their id or unique key, or are quarantined. HR000 where the job that one met has ended meanwhile.';
+revoke all on function :SCHEMA.met_jobs from public;
+--! EndIncluded enqueue/met_jobs.sql
+--! Included enqueue/place_together.sql
+create or replace function :SCHEMA.place_together(jobs :SCHEMA.job_input[], at_ms bigint)
+returns :SCHEMA.placed_job[]
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_sequence regclass := quote_ident(:SCHEMA_LITERAL) || '.job_key_seq';
+  v_counted text[] := :SCHEMA.counted_kinds(array(select j.kind from unnest(jobs) j));
+  v_quarantine boolean := exists (select from :SCHEMA.quarantine);
+  v_keys bigint[] := array(select nextval(v_sequence) from unnest(jobs));
+  v_inserted bigint;
+  v_lanes :SCHEMA.lane_entry[];
+begin
+  -- In this order, as one by one, so that two batches with the same keys wait for each other instead of
+  -- deadlocking.
+  with placed as (
+    insert into :SCHEMA.job (
+      key, state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
+      partition_key, kind, payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms,
+      retention_ms, headers, tags, sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, counted)
+    select v_keys[j.ord],
+      cast(case when j.pending then 'pending' when s.start_ms > place_together.at_ms then 'scheduled'
+        else 'available' end as :SCHEMA.job_state),
+      j.max_attempts, j.priority, j.weight, j.schema_version, place_together.at_ms, s.start_ms, j.queue,
+      j.partition_key, j.kind, j.payload, j.id, j.fingerprint, j.rate_classes, j.unique_key, j.timeout_ms,
+      j.deadline_ms, j.retention_ms, j.headers, j.tags, j.sticky_worker,
+      case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
+      j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
+    from (
+      select u.*, lag(u.unique_key) over (order by u.unique_key nulls first, u.id nulls first,
+        u.ord) as last_key
+      from unnest(jobs) u) j
+    cross join lateral (
+      select coalesce(j.scheduled_at_ms, place_together.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
+    where (j.unique_key = j.last_key) is not true
+      and not (v_quarantine and exists (select from :SCHEMA.quarantine q
+        where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
+    order by j.unique_key nulls first, j.id nulls first, j.ord
+    on conflict do nothing
+    returning key, state, queue, partition_key, sticky_worker, class_key, priority, scheduled_at_ms
+  ), lines as (
+    select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, p.state, count(*) as jobs,
+      min(p.scheduled_at_ms) as at_ms, min(p.key) as key
+    from placed p
+    group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, p.state
+  ), counted as (
+    insert into :SCHEMA.tally (queue, at_ms, arrived, depth)
+    select l.queue, place_together.at_ms, sum(l.jobs), sum(l.jobs) from lines l group by l.queue
+  )
+  select sum(l.jobs),
+    array_agg(cast(row(l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.at_ms, l.key)
+      as :SCHEMA.lane_entry)) filter (where l.state = 'available')
+  into v_inserted, v_lanes
+  from lines l;
+  perform :SCHEMA.open_lanes(v_lanes);
+  if v_inserted = cardinality(jobs) then
+    return array(
+      select cast(row(j.ord, v_keys[j.ord], coalesce(j.id, 'j' || lpad(to_hex(v_keys[j.ord]), 16, '0')),
+        'inserted', null, false, null) as :SCHEMA.placed_job)
+      from unnest(jobs) j
+      order by j.ord);
+  end if;
+  return :SCHEMA.met_jobs(jobs, v_keys);
+end;
+$$;
+comment on function :SCHEMA.place_together is
+  'Inserts jobs of a list, numbered from 1 and without windows, in one statement, and says what became of '
+  'each. Raises HR000, for the caller to undo it and place them one by one, where a job that stood in the '
+  'way of one has ended meanwhile: its key is free, but not any more in order.';
+revoke all on function :SCHEMA.place_together from public;
+--! EndIncluded enqueue/place_together.sql
 --! Included enqueue/queue_depth_of.sql
 create or replace function :SCHEMA.queue_depth_of(queue text)
 returns bigint
