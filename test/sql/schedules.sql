@@ -146,6 +146,7 @@ begin
     array['''a''', 'k', 'spec => ''* * * * *'', retention_ms => -1', 'HR007 retention_ms'],
     array['''a''', 'k', 'spec => ''* * * * *'', tags => array[''a'', ''a'']', 'HR007 tags'],
     array['''a''', 'k', 'spec => ''* * * * *'', headers => ''[]''', 'HR007 headers'],
+    array['''a''', 'k', 'spec => ''* * * * *'', headers => ''{"headrace-schedule-id": "b"}''', 'HR007 headers'],
     array['''a''', 'k', 'spec => ''* * * * *'', on_missed => ''later''', 'HR007 on_missed'],
     array['''a''', 'k', 'spec => ''* * * * *'', on_missed => null', 'HR007 on_missed'],
     array['''a''', 'k', 'spec => ''* * * * *'', on_missed => ''backfill'', backfill_limit => 0', 'HR007 backfill_limit'],

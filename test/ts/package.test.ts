@@ -81,9 +81,12 @@ packaged("holds nothing else", () => {
   );
 });
 
-packaged("compiles strictly and runs in a project of an application", async () => {
+/**
+ * Compiles a file of the application with strict checks, also of the declarations it imports, and with no types but
+ * those that the package brings along.
+ */
+async function compile(file: string, compilerOptions: Readonly<Record<string, unknown>>): Promise<void> {
   const app = join(folder, "app");
-  await writeFile(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
   await writeFile(
     join(app, "tsconfig.json"),
     JSON.stringify({
@@ -92,22 +95,27 @@ packaged("compiles strictly and runs in a project of an application", async () =
         module: "nodenext",
         moduleResolution: "nodenext",
         strict: true,
-        exactOptionalPropertyTypes: true,
         skipLibCheck: false,
-        outDir: "out",
         // Of the application, not of this repository.
         typeRoots: [],
         types: [],
+        ...compilerOptions,
       },
-      include: ["app.ts"],
+      files: [file],
     }),
   );
-  await writeFile(join(app, "app.ts"), application);
   await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", app]).catch(
     (error: unknown) => {
       throw new Error(`it does not compile:\n${(error as { stdout: string }).stdout.slice(0, 4000)}`);
     },
   );
+}
+
+packaged("compiles strictly and runs in a project of an application", async () => {
+  const app = join(folder, "app");
+  await writeFile(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
+  await writeFile(join(app, "app.ts"), application);
+  await compile("app.ts", { exactOptionalPropertyTypes: true, outDir: "out" });
   const database = await testDatabase({ installed: false });
   try {
     const environment = { ...process.env, DATABASE_URL: database.url };
@@ -142,6 +150,36 @@ packaged("headrace/otel loads with OpenTelemetry and without", async () => {
   await symlink(join(root, ...peer), join(app, ...peer));
   assert.is(await load(), "function\n");
 });
+
+/** Settings under which applications compile; each has other types at hand, or finds them in another way. */
+const settings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  "with the types of browsers": {},
+  "without the types of browsers": { lib: ["es2022"], noUncheckedIndexedAccess: true },
+  "for a bundler": { module: "esnext", moduleResolution: "bundler" },
+};
+for (const [name, compilerOptions] of Object.entries(settings)) {
+  packaged(`every entry point compiles ${name}`, async () => {
+    // The optional peer is there by now; the program above compiled before it was.
+    const entries = Object.keys(manifest.exports).filter((subpath) => subpath !== "./package.json");
+    assert.ok(entries.includes("./otel") && entries.length >= 4, entries.join());
+    const lines = entries.map((subpath, n) => {
+      const specifier = join("headrace", subpath);
+      return `import * as entry${n} from "${specifier}";\nexport type Entry${n} = keyof typeof entry${n};`;
+    });
+    await writeFile(
+      join(folder, "app", "entries.ts"),
+      `${lines.join("\n")}
+import { Client, PgStore, type Worker } from "headrace";
+import { instrument } from "headrace/otel";
+export function traced(store: PgStore, worker: Worker): Client {
+  instrument(worker);
+  return instrument(new Client(store));
+}
+`,
+    );
+    await compile("entries.ts", { ...compilerOptions, noEmit: true });
+  });
+}
 
 const application = `
 import { Client, migrate, PgStore, StoreError, task, type EnqueueOptions } from "headrace";

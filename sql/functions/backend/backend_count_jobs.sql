@@ -15,8 +15,7 @@ declare
 begin
   -- The depths of queues are exact, and what runs is found by the leases: no backlog is read.
   if backend_count_jobs.status is null or backend_count_jobs.status = 'queued' then
-    v_counted := coalesce((select sum(d.depth) from :SCHEMA.queue_depth d), 0)
-      + coalesce((select sum(t.depth) from :SCHEMA.tally t), 0);
+    v_counted := :SCHEMA.unfinished_jobs();
   end if;
   if backend_count_jobs.status in ('queued', 'running') then
     return abs(v_counted - (

@@ -14,73 +14,18 @@ as $$
 #variable_conflict use_column
 declare
   v_states :SCHEMA.job_state[] := :SCHEMA.backend_states(backend_list_jobs.status);
-  v_most bigint;
-  v_examined bigint;
-  v_queued boolean;
   v_keys bigint[];
   v_jobs :SCHEMA.job[];
 begin
   perform :SCHEMA.check_range('offset', skip, 0, 9223372036854775807);
   perform :SCHEMA.check_range('limit', max_rows, 0, 10000);
-  v_most := least(skip, 9000000000000000000) + max_rows;
-  if backend_list_jobs.status is null then
-    v_keys := array(select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows);
-  elsif backend_list_jobs.status = 'running' and not exists (select from :SCHEMA.lease l offset 2000 limit 1)
-  then
-    v_keys := array(
-      select j.key
-      from :SCHEMA.lease l
-      cross join lateral unnest(l.keys) k(key)
-      cross join lateral (
-        select o.key from :SCHEMA.job o where o.key = k.key and o.lease_no = l.lease_no offset 0) j
-      order by j.key
-      offset skip limit max_rows);
-  elsif backend_list_jobs.status in ('queued', 'running') then
-    v_queued := backend_list_jobs.status = 'queued';
-    -- The oldest jobs of all, so far as that is near: where many wait they are soon found among them.
-    v_examined := 5000 + 2 * least(v_most, 500000);
-    if v_queued and v_most <= v_examined then
-      v_keys := array(
-        select h.key
-        from (select j.key, j.state from :SCHEMA.job j order by j.key limit v_examined) h
-        where h.state = any (v_states)
-        order by h.key
-        offset skip limit max_rows);
-    end if;
-    if cardinality(v_keys) < max_rows or v_keys is null then
-      -- By the indexes of unfinished jobs, however many finished ones stand before them. That of jobs in line
-      -- is not in the order of keys.
-      v_keys := array(
-        select l.key
-        from (
-          (select j.key from :SCHEMA.job j
-           where j.stage = 1 and j.state = any (v_states) order by j.key + 0 limit v_most)
-          union all
-          (select h.key
-           from unnest(:SCHEMA.cold_queues(10000)) q(queue)
-           cross join unnest(array[1, 2, 3]) w(shelf)
-           cross join lateral (
-             select j.key from :SCHEMA.job j
-             where j.queue = q.queue and j.shelf = w.shelf and j.stage <> 1
-             order by j.key
-             limit v_most) h
-           where v_queued)) l
-        order by l.key
-        offset skip limit max_rows);
-    end if;
-  else
-    v_keys := array(
-      select s.key
-      from unnest(:SCHEMA.cold_queues(10000)) q(queue)
-      cross join unnest(:SCHEMA.shelves_of(cast(v_states as text[]))) h(shelf)
-      cross join lateral (
-        select j.key from :SCHEMA.job j
-        where j.queue = q.queue and j.shelf = h.shelf and j.stage <> 1
-        order by j.key
-        limit v_most) s
-      order by s.key
-      offset skip limit max_rows);
-  end if;
+  v_keys := case
+    when backend_list_jobs.status is null then array(
+      select j.key from :SCHEMA.job j order by j.key offset skip limit max_rows)
+    when backend_list_jobs.status = 'running' then :SCHEMA.backend_page_running(skip, max_rows)
+    when backend_list_jobs.status = 'queued' then :SCHEMA.backend_page_queued(v_states, skip, max_rows)
+    else :SCHEMA.backend_page_finished(v_states, skip, max_rows)
+  end;
   v_jobs := array(
     select j
     from unnest(v_keys) with ordinality k(key, n)
@@ -94,5 +39,8 @@ end;
 $$;
 comment on function :SCHEMA.backend_list_jobs is
   'Jobs, oldest first, of one status or all: skip so many, at most max_rows (0..10000). The order is total. '
-  'Errors: HR007.';
+  'What a page costs grows with skip. That of a status does not grow with the jobs of other statuses, but '
+  'for two: a page of queued jobs reads the finished ones that are older, or all unfinished ones where those '
+  'are fewer; one of running jobs what was claimed within a lease, or all unfinished ones where those are '
+  'fewer. Errors: HR007.';
 revoke all on function :SCHEMA.backend_list_jobs from public;

@@ -72,6 +72,9 @@ begin
       when j.headers is not null and ((select count(*) from jsonb_object_keys(j.headers)) > 128
           or octet_length(j.headers::text) > 65536) then
         'headers|are too many or too long|at most 128 entries and 64 KiB'
+      when j.headers is not null and exists (select from jsonb_object_keys(j.headers) h
+        where starts_with(h, 'headrace-')) then
+        'headers|have a name that begins with headrace-, which the store itself gives|other names'
     end as fault
     from unnest(jobs) j
   ) f

@@ -59,7 +59,7 @@ begin
     select 'headrace_' || v.name, jsonb_build_object('duty', d.name), v.value::double precision
     from (select * from :SCHEMA.duty o order by o.name limit 200) d
     cross join lateral (
-      values ('duty_success_age_seconds', (v_now - d.ran_at_ms) / 1000.0),
+      values ('duty_success_age_seconds', greatest(0, v_now - d.ran_at_ms) / 1000.0),
         ('duty_failures', d.failures::numeric)) v(name, value)
     where v.value is not null;
   return query

@@ -21,7 +21,7 @@ begin
     join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no and j.state = 'running'
     where l.queue is null and j.queue = split_leases.queue
     order by j.key
-    for update of j
+    for update of j nowait
   loop
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
     values (v_job.lease_id, v_job.worker, split_leases.queue, v_job.partition_key, v_job.claimed_at_ms,
@@ -33,5 +33,5 @@ end;
 $$;
 comment on function :SCHEMA.split_leases is
   'Gives each running job of a queue a lease of its own, by which a ceiling counts it. The caller keeps '
-  'admissions out.';
+  'admissions out. 55P03 where one of the jobs is locked.';
 revoke all on function :SCHEMA.split_leases from public;

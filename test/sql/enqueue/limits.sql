@@ -131,6 +131,9 @@ begin
       -- {"h": "…"} is 9 bytes around its value.
       (json_build_object('kind', 'a', 'headers', json_build_object('h', repeat('v', 65527)))::text, 'none'),
       (json_build_object('kind', 'a', 'headers', json_build_object('h', repeat('v', 65528)))::text, 'HR007 headers'),
+      ('{"kind": "a", "headers": {"headrace": "1", "x-headrace-y": "2", "Headrace-z": "3"}}', 'none'),
+      ('{"kind": "a", "headers": {"a": "1", "headrace-tick-ms": "1"}}', 'HR007 headers'),
+      ('{"kind": "a", "headers": {"headrace-": null}}', 'HR007 headers'),
       ('{"kind": "a", "payload": 1, "payload_base64": "AA=="}', 'HR007 payload_base64'),
       ('{"kind": "a", "payload_base64": "A"}', 'HR007 payload_base64'),
       ('{"kind": "a", "color": "red"}', 'HR007 color'),

@@ -18,8 +18,8 @@ for (const table of ["job", "attempt"]) {
 }
 const job = (count: number, state: string, queue: string, kind: string): Promise<unknown> =>
   query(
-    "insert into :SCHEMA.job (state, queue, kind, payload, enqueued_at_ms, scheduled_at_ms, finalized_at_ms, headers) " +
-      `select '${state}', '${queue}', '${kind}', '\\x7b7d', n, n, ` +
+    "insert into :SCHEMA.job (state, queue, partition_key, kind, payload, enqueued_at_ms, scheduled_at_ms, " +
+      `finalized_at_ms, headers) select '${state}', '${queue}', n % 1000, '${kind}', '\\x7b7d', n, n, ` +
       `${["available", "scheduled"].includes(state) ? "null" : "n"}, ` +
       `jsonb_build_object('padding', repeat('x', 200)) from generate_series(1, ${count}) n`,
   );
@@ -138,7 +138,61 @@ large("pages of jobs that wait are found among the oldest, and are the same wher
   assert.equal(await listed("running", 0), running);
   assert.is((await listed("running", 100)).length, 50);
   assert.ok((await buffers("backend_list_jobs('running', 0, 100)")) <= 2000);
+  // Leases of jobs that have ended: fewer than jobs wait.
+  await leaseEnded(2500);
+  assert.equal(await listed("running", 0), running);
+  const touched = await buffers("backend_list_jobs('running', 0, 100)");
+  assert.ok(touched <= rows / 8, `touched ${touched} buffers`);
 });
+
+const leaseEnded = (count: number): Promise<unknown> =>
+  query(
+    "insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys) select 'ended' || n, 'w', 1, " +
+      `:SCHEMA.now_ms() + 3600000, array[1e15::bigint + n] from generate_series(1, ${count}) n`,
+  );
+
+large("pages of jobs that wait read no more than the finished ones that are older", async () => {
+  await query("delete from :SCHEMA.job where stage <> 2 and key < 0");
+  await query(
+    "delete from :SCHEMA.job j using (select key from :SCHEMA.job where stage = 2 order by key offset 8000) o where j.key = o.key",
+  );
+  await query("vacuum :SCHEMA.job");
+  const touched = await buffers("backend_list_jobs('queued', 0, 100)");
+  assert.ok(touched <= rows / 40, `touched ${touched} buffers`);
+  const [first] = await query("select job_id from :SCHEMA.backend_list_jobs('queued', 0, 1)");
+  const [expected] = await query(
+    "select :SCHEMA.job_id(min(key), null) as job_id from :SCHEMA.job where stage < 2",
+  );
+  assert.equal(first, expected);
+});
+
+large(
+  "pages of jobs that wait or run read no more than the unfinished ones, where those are fewer",
+  async () => {
+    await query("delete from :SCHEMA.job where stage < 2");
+    await query("delete from :SCHEMA.tally");
+    await query("update :SCHEMA.queue_depth set depth = 0");
+    await query("vacuum :SCHEMA.job");
+    await query("vacuum :SCHEMA.lease");
+    await query(
+      "select :SCHEMA.enqueue('common', queue => 'late', delay => make_interval(hours => n)) from generate_series(0, 9) n",
+    );
+    const [claim] = await query("select id from :SCHEMA.admit('w', array['late'], 1)");
+    for (const [status, count] of [
+      ["queued", 9],
+      ["running", 1],
+    ] as const) {
+      const listed = await query("select job_id from :SCHEMA.backend_list_jobs($1)", [status]);
+      assert.is(listed.length, count);
+      assert.is(
+        listed.some((row) => row["job_id"] === claim?.["id"]),
+        status === "running",
+      );
+      const touched = await buffers(`backend_list_jobs('${status}')`);
+      assert.ok(touched <= 1500, `${status}: touched ${touched} buffers`);
+    }
+  },
+);
 
 large.after(() => database.close());
 large.run();
