@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e82f07f106f7e73a3d68c6f859ded1f456493e2f
+--! Hash: sha1:086e80ccda85cfff00ffda2d5e6447406c613857
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1891,6 +1891,19 @@ comment on function :SCHEMA.instant_ms is
   'A timestamp in milliseconds since the epoch; HR007 where it is before it, absurd or infinite.';
 revoke all on function :SCHEMA.instant_ms from public;
 --! EndIncluded internal/instant_ms.sql
+--! Included internal/generated_key.sql
+create or replace function :SCHEMA.generated_key(id text)
+returns bigint
+language sql
+immutable
+return case
+  when length(id) = 17 and id ~ '^j[0-9a-f]+$' then ('x' || substr(id, 2))::bit(64)::bigint
+end;
+comment on function :SCHEMA.generated_key is
+  'The key that a generated id stands for; null of an id that a caller has chosen. Costs no call: it becomes '
+  'part of the statement that names it.';
+revoke all on function :SCHEMA.generated_key from public;
+--! EndIncluded internal/generated_key.sql
 --! Included internal/job_key.sql
 create or replace function :SCHEMA.job_key(id text)
 returns bigint
@@ -1903,9 +1916,8 @@ set jit = off
 as $$
 begin
   return case
-    when length(job_key.id) = 17 and job_key.id ~ '^j[0-9a-f]+$' then
-      (select j.key from :SCHEMA.job j
-       where j.key = ('x' || substr(job_key.id, 2))::bit(64)::bigint and j.id is null)
+    when :SCHEMA.generated_key(job_key.id) is not null then
+      (select j.key from :SCHEMA.job j where j.key = :SCHEMA.generated_key(job_key.id) and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)
   end;
 end;
@@ -5092,17 +5104,9 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
-declare
-  v_settled :SCHEMA.settled_job[];
 begin
-  v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
-    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms',
-      delay_ms,
-    'logs', logs, 'actual_weight', actual_weight)), true));
-  if v_settled = '{}' then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_settled[1].state;
+  return :SCHEMA.settle_one(cast(row(null, job_id, null, lease_id, fence, outcome, error, delay_ms, logs,
+    actual_weight, null, null) as :SCHEMA.ack_input));
 end;
 $$;
 comment on function :SCHEMA.ack is
@@ -5112,6 +5116,62 @@ comment on function :SCHEMA.ack is
   'lease_rejected, HR007 invalid.';
 revoke all on function :SCHEMA.ack from public;
 --! EndIncluded settle/ack.sql
+--! Included settle/ack_batch.sql
+create or replace function :SCHEMA.ack_batch(
+  job_ids text[], lease_ids text[], fences bigint[], others json default '[]'
+)
+returns table (ord integer, state text, rejected boolean)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_acks :SCHEMA.ack_input[] := '{}';
+  v_others integer := 0;
+  v_ended integer[];
+  v_settled :SCHEMA.settled_job[];
+begin
+  if cardinality(job_ids) is distinct from cardinality(lease_ids)
+    or cardinality(job_ids) is distinct from cardinality(fences)
+    or cardinality(job_ids) > 10000
+    or array_position(job_ids, null) is not null or array_position(lease_ids, null) is not null
+    or array_position(fences, null) is not null then
+    perform :SCHEMA.raise_invalid('job_ids', 'must be as many as lease_ids and fences, and none null',
+      '0..10000 of each');
+  end if;
+  if others::text <> '[]' then
+    v_acks := :SCHEMA.read_acks(others);
+    v_others := cardinality(v_acks);
+  end if;
+  v_ended := :SCHEMA.settle_plain(job_ids, lease_ids, fences);
+  if cardinality(v_ended) < cardinality(job_ids) then
+    v_acks := v_acks || array(
+      select cast(row(v_others + a.ord, a.id,
+        coalesce(:SCHEMA.generated_key(a.id), (select j.key from :SCHEMA.job j where j.id = a.id)),
+        a.lease_id, a.fence, 'success', null, null, null, null, null, null) as :SCHEMA.ack_input)
+      from unnest(job_ids, lease_ids, fences) with ordinality a(id, lease_id, fence, ord)
+      where a.ord not in (select e.ord from unnest(v_ended) e(ord)));
+  end if;
+  if v_acks = '{}' then
+    return;
+  end if;
+  v_settled := :SCHEMA.settle(v_acks);
+  return query
+    select a.ord, s.state, s.ord is null
+    from unnest(v_acks) a
+    left join unnest(v_settled) s on s.ord = a.ord
+    order by a.ord;
+end;
+$$;
+comment on function :SCHEMA.ack_batch is
+  'What ack_many does, for drivers: others is a list of its acks, and the three lists, of equal length, are '
+  'successes with nothing beside them. Returns a row, in order, for each of others (ord from 1) and, counted '
+  'on, for each success whose job is not gone: one without a row is deleted. Errors: HR007.';
+revoke all on function :SCHEMA.ack_batch from public;
+--! EndIncluded settle/ack_batch.sql
 --! Included settle/ack_many.sql
 create or replace function :SCHEMA.ack_many(acks json)
 returns table (ord integer, job_id text, state text, rejected boolean)
@@ -5156,20 +5216,12 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
-declare
-  v_settled :SCHEMA.settled_job[];
 begin
   if bytes is null then
     perform :SCHEMA.raise_invalid('bytes', 'must be given', 'at most 33554432 bytes');
   end if;
-  v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
-    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', 'success', 'logs', logs,
-    'actual_weight', actual_weight, 'result_schema_version', coalesce(schema_version, 1),
-    'result_base64', encode(bytes, 'base64'))), true));
-  if v_settled = '{}' then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_settled[1].state;
+  return :SCHEMA.settle_one(cast(row(null, job_id, null, lease_id, fence, 'success', null, null, logs,
+    actual_weight, coalesce(schema_version, 1), bytes) as :SCHEMA.ack_input));
 end;
 $$;
 comment on function :SCHEMA.ack_success_with_result is
@@ -5265,6 +5317,62 @@ comment on function :SCHEMA.after_settle is
   'line.';
 revoke all on function :SCHEMA.after_settle from public;
 --! EndIncluded settle/after_settle.sql
+--! Included settle/check_acks.sql
+create or replace function :SCHEMA.check_acks(acks :SCHEMA.ack_input[])
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_bad record;
+begin
+  -- Successes with nothing beside them are what most batches consist of.
+  if (
+    select bool_and((a.outcome = 'success' and num_nonnulls(a.id, a.lease_id, a.fence) = 3
+      and num_nulls(a.delay_ms, a.actual_weight, a.result_schema_version, a.result) = 4) is true)
+    from unnest(acks) a) then
+    return;
+  end if;
+  select f.ord, f.fault into v_bad
+  from (
+    select a.ord, case
+      when a.id is null then 'job_id|must be given|text'
+      when a.lease_id is null then 'lease_id|must be given|text'
+      when a.fence is null then 'fence|must be given|a whole number'
+      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
+        'rate_limited',
+          'undecodable', 'checkpoint_stale') then
+        'outcome|is unknown: ' || coalesce(translate(left(a.outcome, 40), '|', '/'), 'null')
+        || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
+      when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
+      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1
+        then 'delay_ms|is needed for a snooze|at least 1'
+      when a.actual_weight < 0 then 'actual_weight|is out of bounds|0..2147483647'
+      when a.result_schema_version < 1 then 'result_schema_version|is out of bounds|at least 1'
+      when a.result is not null and a.outcome <> 'success' then 'result|goes with success only|success'
+      when octet_length(a.result) > 33554432 then 'result|is too long|at most 33554432 bytes'
+    end as fault
+    from unnest(acks) a
+  ) f
+  where f.fault is not null
+  order by f.ord
+  limit 1;
+  if found then
+    perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
+      split_part(v_bad.fault, '|', 2) || case when cardinality(acks) > 1 then ' (ack ' || v_bad.ord || ')'
+        else '' end,
+      split_part(v_bad.fault, '|', 3));
+  end if;
+end;
+$$;
+comment on function :SCHEMA.check_acks is
+  'HR007 for the first value of acks that is missing, unknown or out of bounds.';
+revoke all on function :SCHEMA.check_acks from public;
+--! EndIncluded settle/check_acks.sql
 --! Included settle/checkpoint.sql
 create or replace function :SCHEMA.checkpoint(
   job_id text, lease_id text, fence bigint, checkpoint json, cursor bytea default null
@@ -5383,7 +5491,28 @@ comment on function :SCHEMA.hold is
 revoke all on function :SCHEMA.hold from public;
 --! EndIncluded settle/hold.sql
 --! Included settle/read_acks.sql
-create or replace function :SCHEMA.read_acks(acks json, own boolean default false)
+create or replace function :SCHEMA.read_acks(acks json)
+returns :SCHEMA.ack_input[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_acks :SCHEMA.ack_input[] := :SCHEMA.read_list(acks, 'acks', 'ack', 10000, '{job_id,lease_id,fence,'
+    'outcome,error,delay_ms,logs,actual_weight,result_schema_version,result_base64}');
+begin
+  perform :SCHEMA.check_acks(v_acks);
+  return v_acks;
+end;
+$$;
+comment on function :SCHEMA.read_acks is
+  'The JSON of ack_many as rows, checked: HR007 for the first bad value or unknown key. Texts and logs are '
+  'cut to their limits.';
+revoke all on function :SCHEMA.read_acks from public;
+--! EndIncluded settle/read_acks.sql
+--! Included settle/read_list.sql
+create or replace function :SCHEMA.read_list(items json, field text, item text, most integer, known text[])
 returns :SCHEMA.ack_input[]
 language plpgsql
 stable
@@ -5395,129 +5524,47 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_acks :SCHEMA.ack_input[];
+  v_list :SCHEMA.ack_input[];
   v_values bigint;
-  v_plain boolean;
-  v_bad record;
+  v_more bigint;
 begin
-  if json_typeof(acks) is distinct from 'array' or json_array_length(acks) > 10000 then
-    perform :SCHEMA.raise_invalid('acks', 'must be a list', '0..10000 objects');
+  if json_typeof(items) is distinct from 'array' or json_array_length(items) > most then
+    perform :SCHEMA.raise_invalid(field, 'must be a list', '0..' || most || ' objects');
   end if;
   begin
     select array_agg(cast(row(r.ord, r.job_id,
-        case
-          when length(r.job_id) = 17 and r.job_id ~ '^j[0-9a-f]+$'
-            then ('x' || substr(r.job_id, 2))::bit(64)::bigint
-          else (select j.key from :SCHEMA.job j where j.id = r.job_id)
-        end,
-        r.lease_id, r.fence, r.outcome, case when r.error is not null
-          then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
+        coalesce(:SCHEMA.generated_key(r.job_id), (select j.key from :SCHEMA.job j where j.id = r.job_id)),
+        r.lease_id, r.fence, r.outcome,
+        case when r.error is not null then :SCHEMA.cut_text(r.error, 8192) end, r.delay_ms,
         case when r.logs is not null then :SCHEMA.cut_logs(r.logs::jsonb) end,
-        r.actual_weight, r.result_schema_version, decode(r.result_base64,
-          'base64')) as :SCHEMA.ack_input) order by r.ord),
-      sum(num_nonnulls(r.job_id, r.lease_id, r.fence, r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight,
-        r.result_schema_version, r.result_base64)),
-      bool_and((num_nonnulls(r.job_id, r.lease_id, r.fence) = 3 and r.outcome = 'success') is true)
-    into v_acks, v_values, v_plain
-    from rows from (json_to_recordset(acks) as (
+        r.actual_weight, r.result_schema_version,
+        decode(r.result_base64, 'base64')) as :SCHEMA.ack_input) order by r.ord),
+      sum(num_nonnulls(r.job_id, r.lease_id, r.fence)),
+      sum(num_nonnulls(r.outcome, r.error, r.delay_ms, r.logs, r.actual_weight, r.result_schema_version,
+        r.result_base64))
+    into v_list, v_values, v_more
+    from rows from (json_to_recordset(items) as (
       job_id text, lease_id text, fence bigint, outcome text, error text, delay_ms bigint, logs json,
       actual_weight integer, result_schema_version integer, result_base64 text)) with ordinality
       as r(job_id, lease_id, fence, outcome, error, delay_ms, logs, actual_weight, result_schema_version,
         result_base64, ord);
     -- A key has a colon behind it: as many as there are values, and each is one of these.
-    if not own and v_values <> octet_length(acks::text) - octet_length(replace(acks::text, ':', '')) then
-      perform :SCHEMA.check_item_keys(acks, 'ack', '{job_id,lease_id,fence,outcome,error,delay_ms,logs,'
-        'actual_weight,result_schema_version,result_base64}');
+    if v_values + v_more <> octet_length(items::text) - octet_length(replace(items::text, ':', ''))
+      or v_more > 0 and cardinality(known) = 3 then
+      perform :SCHEMA.check_item_keys(items, item, known);
     end if;
   exception when data_exception or invalid_parameter_value then
-    perform :SCHEMA.raise_invalid('acks', sqlerrm,
-      'objects of job_id, lease_id, fence, outcome and the like');
+    perform :SCHEMA.raise_invalid(field, sqlerrm, 'objects of ' || array_to_string(known, ', '));
   end;
-  -- Successes with nothing beside them are what most batches consist of.
-  if v_plain and v_values = 4 * cardinality(v_acks) then
-    return v_acks;
-  end if;
-  select f.ord, f.fault into v_bad
-  from (
-    select a.ord, case
-      when a.id is null then 'job_id|must be given|text'
-      when a.lease_id is null then 'lease_id|must be given|text'
-      when a.fence is null then 'fence|must be given|a whole number'
-      when a.outcome is null or a.outcome not in ('success', 'retry', 'skip', 'revoke', 'snooze',
-        'rate_limited',
-          'undecodable', 'checkpoint_stale') then
-        'outcome|is unknown: ' || coalesce(translate(left(a.outcome, 40), '|', '/'), 'null')
-        || '|success, retry, skip, revoke, snooze, rate_limited, undecodable, checkpoint_stale'
-      when a.delay_ms not between 0 and 315576000000000 then 'delay_ms|is out of bounds|0..10000 years'
-      when a.outcome = 'snooze' and coalesce(a.delay_ms, 0) < 1
-        then 'delay_ms|is needed for a snooze|at least 1'
-      when a.actual_weight < 0 then 'actual_weight|is out of bounds|0..2147483647'
-      when a.result_schema_version < 1 then 'result_schema_version|is out of bounds|at least 1'
-      when a.result is not null and a.outcome <> 'success' then 'result|goes with success only|success'
-      when octet_length(a.result) > 33554432 then 'result|is too long|at most 33554432 bytes'
-    end as fault
-    from unnest(v_acks) a
-  ) f
-  where f.fault is not null
-  order by f.ord
-  limit 1;
-  if found then
-    perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
-      split_part(v_bad.fault, '|', 2) || case when cardinality(v_acks) > 1 then ' (ack ' || v_bad.ord || ')'
-        else '' end,
-      split_part(v_bad.fault, '|', 3));
-  end if;
-  return coalesce(v_acks, '{}');
+  return coalesce(v_list, '{}');
 end;
 $$;
-comment on function :SCHEMA.read_acks is
-  'The JSON of ack_many as rows, checked: HR007 for the first bad value or, unless a function of our own has '
-  'made it, unknown key. Texts and logs are cut to their limits.';
-revoke all on function :SCHEMA.read_acks from public;
---! EndIncluded settle/read_acks.sql
---! Included settle/read_holders.sql
-create or replace function :SCHEMA.read_holders(leases json)
-returns :SCHEMA.ack_input[]
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
-as $$
-declare
-  v_holders :SCHEMA.ack_input[];
-  v_values bigint;
-begin
-  if json_typeof(leases) is distinct from 'array' or json_array_length(leases) > 100000 then
-    perform :SCHEMA.raise_invalid('leases', 'must be a list', '0..100000 objects of job_id, lease_id, fence');
-  end if;
-  begin
-    select array_agg(cast(row(r.ord, r.job_id,
-        case
-          when length(r.job_id) = 17 and r.job_id ~ '^j[0-9a-f]+$'
-            then ('x' || substr(r.job_id, 2))::bit(64)::bigint
-          else (select j.key from :SCHEMA.job j where j.id = r.job_id)
-        end,
-        r.lease_id, r.fence, null, null, null, null, null, null, null) as :SCHEMA.ack_input) order by r.ord),
-      sum(num_nonnulls(r.job_id, r.lease_id, r.fence))
-    into v_holders, v_values
-    from rows from (json_to_recordset(leases) as (job_id text, lease_id text, fence bigint)) with ordinality
-      as r(job_id, lease_id, fence, ord);
-    -- A key has a colon behind it: as many as there are values, and each is one of these.
-    if v_values <> octet_length(leases::text) - octet_length(replace(leases::text, ':', '')) then
-      perform :SCHEMA.check_item_keys(leases, 'lease', '{job_id,lease_id,fence}');
-    end if;
-  exception when data_exception or invalid_parameter_value then
-    perform :SCHEMA.raise_invalid('leases', sqlerrm, 'objects of job_id, lease_id, fence');
-  end;
-  return coalesce(v_holders, '{}');
-end;
-$$;
-comment on function :SCHEMA.read_holders is
-  'A JSON list of {job_id, lease_id, fence} as rows; HR007 where it is none or has an unknown key.';
-revoke all on function :SCHEMA.read_holders from public;
---! EndIncluded settle/read_holders.sql
+comment on function :SCHEMA.read_list is
+  'A JSON list of acks, or of {job_id, lease_id, fence}, as rows; HR007 about field where it is none, is '
+  'longer than most, or one of it, called item in the message, has a key that is not known. Texts and logs '
+  'are cut to their limits.';
+revoke all on function :SCHEMA.read_list from public;
+--! EndIncluded settle/read_list.sql
 --! Included settle/record_attempts.sql
 create or replace function :SCHEMA.record_attempts(
   acks :SCHEMA.ack_input[], settled :SCHEMA.settled_job[], at_ms bigint
@@ -5620,7 +5667,7 @@ declare
   v_lease_no bigint;
 begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
-  v_asked := :SCHEMA.read_holders(leases);
+  v_asked := :SCHEMA.read_list(leases, 'leases', 'lease', 100000, '{job_id,lease_id,fence}');
   -- The leases are locked first and read in a statement of its own, which sees what was done to them
   -- meanwhile.
   v_leases := array(
@@ -5717,7 +5764,7 @@ begin
   for v_look in 1..3 loop
     -- Jobs that leave no trace go first: a success without retention, the hot path, is one delete.
     with held as materialized (
-      select a.ord, a.id, a.outcome, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
+      select a.ord, a.id, a.outcome, a.fence, h.tid, l.lease_no, l.worker, l.queue is not null as own_lease
       from (select * from unnest(v_left) u where u.outcome in ('success', 'revoke') order by u.key) a
       -- offset 0: each job is looked up by its key whatever the statistics say; a plan that starts from the
       -- table would walk all that has ever been in it.
@@ -5732,7 +5779,7 @@ begin
     ), gone as (
       delete from :SCHEMA.job j
       using held h
-      where j.ctid = h.tid
+      where j.ctid = h.tid and j.state = 'running' and j.fence = h.fence and j.lease_no = h.lease_no
       returning cast(row(h.ord, h.id, j.key, 'deleted', h.outcome, j.queue, j.partition_key, j.sticky_worker,
         j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, j.claimed_at_ms,
           h.lease_no, h.own_lease,
@@ -5833,7 +5880,7 @@ begin
         v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue)) end,
       lease_no = null, claimed_at_ms = null, charged = null
     from held h
-    where j.ctid = h.tid
+    where j.ctid = h.tid and j.state = 'running' and j.fence = h.fence and j.lease_no = h.lease_no
     returning cast(row(h.ord, h.id, j.key, j.state, h.outcome, j.queue, j.partition_key, j.sticky_worker,
       j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence, h.worker, h.claimed_at_ms,
         h.lease_no, h.own_lease,
@@ -5848,6 +5895,108 @@ comment on function :SCHEMA.settle_in_place is
   'badly.';
 revoke all on function :SCHEMA.settle_in_place from public;
 --! EndIncluded settle/settle_in_place.sql
+--! Included settle/settle_one.sql
+create or replace function :SCHEMA.settle_one(ack :SCHEMA.ack_input)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_acks :SCHEMA.ack_input[];
+  v_settled :SCHEMA.settled_job[];
+begin
+  ack.ord := 1;
+  ack.key := coalesce(:SCHEMA.generated_key(ack.id), (select j.key from :SCHEMA.job j where j.id = ack.id));
+  ack.error := :SCHEMA.cut_text(ack.error, 8192);
+  ack.logs := :SCHEMA.cut_logs(ack.logs);
+  v_acks := array[ack];
+  perform :SCHEMA.check_acks(v_acks);
+  v_settled := :SCHEMA.settle(v_acks);
+  if v_settled = '{}' then
+    perform :SCHEMA.raise_rejected(ack.id);
+  end if;
+  return v_settled[1].state;
+end;
+$$;
+comment on function :SCHEMA.settle_one is
+  'Ends one attempt as asked, without its ord and key, and returns the state reached. Errors: HR005 '
+  'lease_rejected, HR007 invalid.';
+revoke all on function :SCHEMA.settle_one from public;
+--! EndIncluded settle/settle_one.sql
+--! Included settle/settle_plain.sql
+create or replace function :SCHEMA.settle_plain(job_ids text[], lease_ids text[], fences bigint[])
+returns integer[]
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_ended integer[];
+  v_keys bigint[];
+  v_fences bigint[];
+begin
+  if exists (select from :SCHEMA.queue q where q.history = 'all') then
+    return '{}';
+  end if;
+  -- As in settle, without what only other ends need.
+  with held as materialized (
+    select a.ord, a.fence, h.tid, h.lease_no
+    from (
+      select u.*,
+        coalesce(:SCHEMA.generated_key(u.id), (select o.key from :SCHEMA.job o where o.id = u.id)) as key
+      from unnest(job_ids, lease_ids, fences) with ordinality u(id, lease_id, fence, ord)
+      order by key) a
+    cross join lateral (
+      select j.ctid as tid, j.lease_no
+      from :SCHEMA.job j
+      where j.key = a.key and j.state = 'running' and j.fence = a.fence and (j.id is null or j.id = a.id)
+        and j.retention_ms is null
+      offset 0) h
+    cross join lateral (
+      select from :SCHEMA.lease l
+      where l.lease_no = h.lease_no and l.lease_id = a.lease_id and l.queue is null
+      offset 0) l
+  ), gone as (
+    delete from :SCHEMA.job j
+    using held h
+    where j.ctid = h.tid and j.state = 'running' and j.fence = h.fence and j.lease_no = h.lease_no
+    returning h.ord, j.key, j.fence, j.queue
+  ), counted as (
+    insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
+    select g.queue, :SCHEMA.now_ms(), count(*), 0, - count(*) from gone g group by g.queue
+  )
+  select array_agg(g.ord), array_agg(g.key), array_agg(g.fence) into v_ended, v_keys, v_fences from gone g;
+  if v_ended is null then
+    return '{}';
+  end if;
+  -- By key even where the table may be empty: to ask would walk the remains of all that was deleted from it.
+  delete from :SCHEMA.job_extra x where x.key = any (v_keys);
+  if exists (select from :SCHEMA.attempt o where o.finished_at_ms is null and o.job_key = any (v_keys)) then
+    perform :SCHEMA.trim_attempts(k)
+    from unnest(:SCHEMA.close_runs(array(
+      select cast(row(g.key, g.fence, 'success', null, null) as :SCHEMA.run_end)
+      from unnest(v_keys, v_fences) g(key, fence)), :SCHEMA.now_ms())) k;
+  end if;
+  return v_ended;
+end;
+$$;
+comment on function :SCHEMA.settle_plain is
+  'Ends, with success and nothing beside it, those jobs that leave no trace and need no more: no retention, '
+  'no ceiling, no history. Under the holder check, as settle, which the others are left to. Returns the '
+  'places in the lists of those that have ended.';
+revoke all on function :SCHEMA.settle_plain from public;
+--! EndIncluded settle/settle_plain.sql
 --! Included settle/trim_attempts.sql
 create or replace function :SCHEMA.trim_attempts(job_key bigint)
 returns void
@@ -11415,7 +11564,8 @@ as $$
     values
       ('everybody', 'schema_version fingerprint'),
       ('producer', 'enqueue enqueue_many'),
-      ('worker', 'admit admit_hinted ack ack_many ack_success_with_result renew release checkpoint'),
+      ('worker', 'admit admit_hinted ack ack_many ack_batch ack_success_with_result renew release'),
+      ('worker', 'checkpoint'),
       ('worker', 'complete claim_effect write_job_output write_job_progress defer_rate_class'),
       ('worker', 'heartbeat_worker declare_sleep channel claim_duty release_duty duty_names run_duties'),
       ('worker', 'distinct_kinds'),
