@@ -12,6 +12,15 @@ export function checkText(field: string, value: unknown): void {
   if (!value.isWellFormed()) throw invalid(field, "holds half of a surrogate pair", "well-formed Unicode");
 }
 
+/** Texts as an array of SQL, each checked as by `checkText`. Cheaper than what node-postgres makes of a list. */
+export function textArray(field: string, values: readonly string[]): string {
+  if (values.length === 0) return "{}";
+  const all = values.join(",");
+  if (all.includes("\0") || !all.isWellFormed()) for (const value of values) checkText(field, value);
+  const quoted = /["\\]/.test(all) ? values.map((value) => value.replace(/["\\]/g, "\\$&")) : values;
+  return `{"${quoted.join('","')}"}`;
+}
+
 /**
  * The same text with what PostgreSQL can't hold replaced by U+FFFD, cut to roughly what will be kept.
  * For what happened to somebody: errors and logs must never fail to be written.
