@@ -9,16 +9,18 @@ export interface Queryable {
 /** A transaction of `begin()`, or a connection of the caller's own. */
 export type Tx = Queryable | { readonly client: Queryable };
 
-/** JSON that is ready to be sent; other text is checked for what PostgreSQL can't hold. */
-export class Json {
+/** Text that is ready to be sent; other text is checked for what PostgreSQL can't hold. */
+export class Ready {
   constructor(readonly text: string) {}
 }
+
+export class Json extends Ready {}
 
 /** By the names that the SQL function gives its parameters; undefined leaves one to its default. */
 export type Arguments = Readonly<
   Record<
     string,
-    string | number | bigint | boolean | null | undefined | Uint8Array | Json | readonly string[]
+    string | number | bigint | boolean | null | undefined | Uint8Array | Ready | readonly string[]
   >
 >;
 

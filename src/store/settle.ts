@@ -1,6 +1,6 @@
-import { Json, TextCaller, type Arguments } from "./caller.js";
+import { Json, Ready, TextCaller, type Arguments } from "./caller.js";
 import { invalid } from "./errors.js";
-import { checkText, checkWhole, visibleJson, visibleText } from "./text.js";
+import { checkText, checkWhole, textArray, visibleJson, visibleText } from "./text.js";
 import type {
   Ack,
   AckDetail,
@@ -62,20 +62,47 @@ export abstract class SettleRoom extends TextCaller {
    */
   async ackMany(acks: readonly Ack[]): Promise<AckResult[]> {
     if (acks.length === 0) return [];
-    const texts = acks.map(ackJson);
+    const texts: string[] = [];
+    const jobs: string[] = [];
+    const leases: string[] = [];
+    const fences: bigint[] = [];
+    /** Where the acks of each kind stand in the list. */
+    const [others, plain]: [number[], number[]] = [[], []];
+    acks.forEach((ack, place) => {
+      if (isPlain(ack)) {
+        plain.push(place);
+        jobs.push(ack.jobId);
+        leases.push(ack.leaseId);
+        fences.push(ack.fence);
+      } else {
+        others.push(place);
+        texts.push(ackJson(ack));
+      }
+    });
     if (texts.reduce((sum, text) => sum + text.length, 0) > maxAcksCharacters) {
       throw invalid("acks", "are too long together", `at most ${maxAcksCharacters} characters`);
     }
-    const { at, rows } = await this.callForText<"job_id" | "rejected" | "state">(
-      "ack_many",
-      { acks: new Json(`[${texts.join(",")}]`) },
+    const { at, rows } = await this.callForText<"ord" | "rejected" | "state">(
+      "ack_batch",
+      {
+        job_ids: new Ready(textArray("job_id", jobs)),
+        lease_ids: new Ready(textArray("lease_id", leases)),
+        fences: new Ready(`{${fences.join(",")}}`),
+        others: texts.length === 0 ? undefined : new Json(`[${texts.join(",")}]`),
+      },
       { hot: true },
     );
-    return rows.map((row) => ({
-      jobId: row[at.job_id] as string,
-      rejected: row[at.rejected] === "t",
-      state: row[at.state] as AckResult["state"],
-    }));
+    const results: AckResult[] = acks.map(({ jobId }) => ({ jobId, rejected: false, state: "deleted" }));
+    for (const row of rows) {
+      const ord = Number(row[at.ord]) - 1;
+      const place = (ord < others.length ? others[ord] : plain[ord - others.length])!;
+      results[place] = {
+        jobId: acks[place]!.jobId,
+        rejected: row[at.rejected] === "t",
+        state: row[at.state] as AckResult["state"],
+      };
+    }
+    return results;
   }
 
   /** Ends an attempt with success and stores its result, which is kept as long as the job is. */
@@ -210,6 +237,27 @@ export function checkpointArguments(lease: LeaseRef, checkpoint: Checkpoint): Ar
     );
   }
   return { ...holder(lease), checkpoint: new Json(text), cursor: cursor ?? undefined };
+}
+
+const maxFence = 2n ** 63n - 1n;
+
+/** A success with nothing beside it, as most are: it travels lighter. What is wrong with another is said where it is read. */
+function isPlain(ack: Ack): boolean {
+  const { jobId, leaseId, fence, logs } = ack;
+  return (
+    ack.outcome === "success" &&
+    ack.result === undefined &&
+    ack.resultSchemaVersion === undefined &&
+    ack.error === undefined &&
+    ack.delayMs === undefined &&
+    ack.actualWeight === undefined &&
+    (logs === undefined || logs.length === 0) &&
+    typeof jobId === "string" &&
+    typeof leaseId === "string" &&
+    typeof fence === "bigint" &&
+    fence >= 0n &&
+    fence <= maxFence
+  );
 }
 
 function ackJson(ack: Ack): string {

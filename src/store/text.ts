@@ -12,6 +12,15 @@ export function checkText(field: string, value: unknown): void {
   if (!value.isWellFormed()) throw invalid(field, "holds half of a surrogate pair", "well-formed Unicode");
 }
 
+/** Texts as an array of SQL, each checked as by `checkText`. Cheaper than what node-postgres makes of a list. */
+export function textArray(field: string, values: readonly string[]): string {
+  if (values.length === 0) return "{}";
+  const all = values.join(",");
+  if (all.includes("\0") || !all.isWellFormed()) for (const value of values) checkText(field, value);
+  const quoted = /["\\]/.test(all) ? values.map((value) => value.replace(/["\\]/g, "\\$&")) : values;
+  return `{"${quoted.join('","')}"}`;
+}
+
 /**
  * The same text with what PostgreSQL can't hold replaced by U+FFFD, cut to roughly what will be kept.
  * For what happened to somebody: errors and logs must never fail to be written.
@@ -35,4 +44,24 @@ export function checkWhole(field: string, value: unknown): void {
   if (!Number.isSafeInteger(value)) {
     throw invalid(field, `is not a whole number: ${String(value).slice(0, 40)}`, "a whole number");
   }
+}
+
+/** A list of texts. */
+export function checkTexts(field: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalid(field, "must be a list", "a list of texts");
+  for (const entry of value) checkText(field, entry);
+}
+
+export function checkBoolean(field: string, value: unknown): void {
+  if (typeof value !== "boolean") throw invalid(field, "is not a boolean", "true, false");
+}
+
+/** The same arguments, when each that is given passes the check. */
+export function checked<Given extends Readonly<Record<string, unknown>>>(
+  check: (field: string, value: unknown) => void,
+  given: Given,
+): Given {
+  for (const [field, value] of Object.entries(given))
+    if (value !== undefined && value !== null) check(field, value);
+  return given;
 }

@@ -110,6 +110,15 @@ const extremes: Readonly<Record<string, readonly string[]>> = {
     "array_fill('n'::text, array[300])",
     "array[repeat('n', 300)]",
   ],
+  "bigint[]": [
+    "'{}'",
+    "'{null}'",
+    "'{1,1}'",
+    "'{{1,2},{3,4}}'",
+    "'[0:1]={1,2}'",
+    "'{9223372036854775807}'",
+    "array_fill(1::bigint, array[10001])",
+  ],
   interval: [
     ...(endless ? ["'infinity'", "'-infinity'"] : []),
     "'0'",
@@ -180,6 +189,9 @@ const sound: Readonly<Record<string, string>> = {
   job_id: "'job'",
   lease_id: "'lease'",
   fence: String(holder.fence),
+  job_ids: "'{job}'",
+  lease_ids: "'{lease}'",
+  fences: `'{${holder.fence}}'`,
   kind: "'task'",
   payload: "'{}'",
   queue: "'q'",
@@ -301,6 +313,7 @@ const objects: Readonly<Record<string, { argument: string; many: boolean; exampl
     many: true,
     example: { ...holder, outcome: "success", result_schema_version: 1, result_base64: "e30=" },
   },
+  ack_batch: { argument: "others", many: true, example: { ...holder, outcome: "retry", error: "e" } },
   renew: { argument: "leases", many: true, example: holder },
   checkpoint: {
     argument: "checkpoint",

@@ -9,6 +9,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_key bigint;
+  v_keys bigint[];
   v_jobs :SCHEMA.job_input[];
   v_limited boolean;
   v_placed :SCHEMA.placed_job[];
@@ -16,6 +18,28 @@ declare
 begin
   if on_conflict is null or on_conflict not in ('error', 'report') then
     perform :SCHEMA.raise_invalid('on_conflict', 'is unknown', 'error, report');
+  end if;
+  if json_typeof(jobs) = 'array' then
+    if json_array_length(jobs) = 1 then
+      v_key := :SCHEMA.place_simple_job(jobs);
+      if v_key is not null then
+        ord := 1;
+        id := 'j' || lpad(to_hex(v_key), 16, '0');
+        disposition := 'inserted';
+        replaced := false;
+        return next;
+        return;
+      end if;
+    else
+      v_keys := :SCHEMA.place_simple_jobs(jobs);
+      if v_keys is not null then
+        return query
+          select k.ord::integer, 'j' || lpad(to_hex(k.key), 16, '0'), 'inserted', null::text, false,
+            null::jsonb
+          from unnest(v_keys) with ordinality k(key, ord);
+        return;
+      end if;
+    end if;
   end if;
   v_jobs := :SCHEMA.read_jobs(jobs);
   perform :SCHEMA.check_jobs(v_jobs);

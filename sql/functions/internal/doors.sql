@@ -9,7 +9,8 @@ as $$
     values
       ('everybody', 'schema_version fingerprint'),
       ('producer', 'enqueue enqueue_many'),
-      ('worker', 'admit admit_hinted ack ack_many ack_success_with_result renew release checkpoint'),
+      ('worker', 'admit admit_hinted ack ack_many ack_batch ack_success_with_result renew release'),
+      ('worker', 'checkpoint'),
       ('worker', 'complete claim_effect write_job_output write_job_progress defer_rate_class'),
       ('worker', 'heartbeat_worker declare_sleep channel claim_duty release_duty duty_names run_duties'),
       ('worker', 'distinct_kinds'),

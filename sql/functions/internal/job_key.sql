@@ -9,9 +9,8 @@ set jit = off
 as $$
 begin
   return case
-    when length(job_key.id) = 17 and job_key.id ~ '^j[0-9a-f]+$' then
-      (select j.key from :SCHEMA.job j
-       where j.key = ('x' || substr(job_key.id, 2))::bit(64)::bigint and j.id is null)
+    when :SCHEMA.generated_key(job_key.id) is not null then
+      (select j.key from :SCHEMA.job j where j.key = :SCHEMA.generated_key(job_key.id) and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)
   end;
 end;

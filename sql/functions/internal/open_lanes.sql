@@ -9,12 +9,32 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  v_one :SCHEMA.lane_entry;
   v_missing :SCHEMA.lane_entry[];
   v_passed :SCHEMA.lane_entry[];
   v_queues text[];
 begin
   if entries is null then
     return;
+  end if;
+  if cardinality(entries) = 1 then
+    -- The usual case by a short question: the line is there, takes no turns, and the gate is not past the
+    -- job.
+    v_one := entries[1];
+    if exists (
+        select from :SCHEMA.lane n
+        where n.queue = v_one.queue and n.partition_key = v_one.partition_key
+          and n.sticky_worker = v_one.sticky_worker and n.class_key = v_one.class_key
+          and n.priority = v_one.priority and not n.dying and n.served_at_ms = 0)
+      and not exists (
+        select from :SCHEMA.lane n
+        where n.queue = v_one.queue and n.partition_key = v_one.partition_key
+          and n.sticky_worker = v_one.sticky_worker and n.class_key = v_one.class_key
+          and n.priority = v_one.priority and (n.tip_ms, n.tip_key) >= (v_one.at_ms, v_one.key))
+    then
+      perform :SCHEMA.wake_workers(array[v_one.queue]);
+      return;
+    end if;
   end if;
   select array_agg(e) filter (where l.open is not true), array_agg(e) filter (where l.passed),
     array_agg(distinct e.queue)

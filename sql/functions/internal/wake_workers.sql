@@ -10,6 +10,9 @@ declare
   v_queue text;
   v_place bigint;
 begin
+  if not exists (select from :SCHEMA.sleeper) then
+    return;
+  end if;
   for v_queue in
     select distinct q.queue
     from unnest(wake_workers.queues) q(queue)

@@ -16,17 +16,9 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
-declare
-  v_settled :SCHEMA.settled_job[];
 begin
-  v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
-    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', outcome, 'error', error, 'delay_ms',
-      delay_ms,
-    'logs', logs, 'actual_weight', actual_weight)), true));
-  if v_settled = '{}' then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_settled[1].state;
+  return :SCHEMA.settle_one(cast(row(null, job_id, null, lease_id, fence, outcome, error, delay_ms, logs,
+    actual_weight, null, null) as :SCHEMA.ack_input));
 end;
 $$;
 comment on function :SCHEMA.ack is

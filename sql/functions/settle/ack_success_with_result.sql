@@ -10,20 +10,12 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_variable
-declare
-  v_settled :SCHEMA.settled_job[];
 begin
   if bytes is null then
     perform :SCHEMA.raise_invalid('bytes', 'must be given', 'at most 33554432 bytes');
   end if;
-  v_settled := :SCHEMA.settle(:SCHEMA.read_acks(json_build_array(json_build_object(
-    'job_id', job_id, 'lease_id', lease_id, 'fence', fence, 'outcome', 'success', 'logs', logs,
-    'actual_weight', actual_weight, 'result_schema_version', coalesce(schema_version, 1),
-    'result_base64', encode(bytes, 'base64'))), true));
-  if v_settled = '{}' then
-    perform :SCHEMA.raise_rejected(job_id);
-  end if;
-  return v_settled[1].state;
+  return :SCHEMA.settle_one(cast(row(null, job_id, null, lease_id, fence, 'success', null, null, logs,
+    actual_weight, coalesce(schema_version, 1), bytes) as :SCHEMA.ack_input));
 end;
 $$;
 comment on function :SCHEMA.ack_success_with_result is

@@ -21,7 +21,7 @@ declare
   v_lease_no bigint;
 begin
   perform :SCHEMA.check_duration('lease_ms', renew.lease_ms);
-  v_asked := :SCHEMA.read_holders(leases);
+  v_asked := :SCHEMA.read_list(leases, 'leases', 'lease', 100000, '{job_id,lease_id,fence}');
   -- The leases are locked first and read in a statement of its own, which sees what was done to them
   -- meanwhile.
   v_leases := array(

@@ -185,6 +185,95 @@ begin
 end;
 $test$;
 
+-- test: ack_batch does what ack_many does, and is silent of jobs that are gone as they should be
+do $test$
+declare
+  v_ids text[];
+  v_leases text[];
+  v_fences bigint[];
+  v_rows jsonb;
+begin
+  perform pg_temp.put('{"queue": "b", "id": "b1"}');
+  perform pg_temp.put('{"queue": "b"}');
+  perform pg_temp.put('{"queue": "b", "id": "b3", "retention_ms": 60000}');
+  perform pg_temp.put('{"queue": "b", "id": "b4"}');
+  perform pg_temp.put('{"queue": "b", "id": "b5"}');
+  perform pg_temp.put('{"queue": "b", "id": "b6"}');
+  select array_agg(a.id), array_agg(a.lease_id), array_agg(a.fence) into v_ids, v_leases, v_fences
+  from :SCHEMA.admit('w', array['b']) a;
+  assert v_ids[1] = 'b1' and v_ids[2] like 'j%' and cardinality(v_ids) = 6;
+  insert into :SCHEMA.job_extra (key, output, output_schema_version)
+  select j.key, 'x', 1 from :SCHEMA.job j where j.queue = 'b';
+  select jsonb_agg(to_jsonb(r) order by r.ord) into v_rows
+  from :SCHEMA.ack_batch(
+    v_ids[1:4] || v_ids[1] || array['gone', 'j00000000ffffffff', v_ids[5]],
+    v_leases[1:4] || v_leases[1] || array['l', 'l', 'another'],
+    v_fences[1:3] || array[v_fences[4] + 1, v_fences[1], 1, 1, v_fences[5]],
+    json_build_array(json_build_object('job_id', v_ids[6], 'lease_id', v_leases[6], 'fence', v_fences[6],
+      'outcome', 'skip'))) r;
+  assert v_rows = '[{"ord": 1, "state": "archived", "rejected": false},
+    {"ord": 4, "state": "completed", "rejected": false},
+    {"ord": 5, "state": null, "rejected": true},
+    {"ord": 6, "state": null, "rejected": true},
+    {"ord": 7, "state": null, "rejected": true},
+    {"ord": 8, "state": null, "rejected": true},
+    {"ord": 9, "state": null, "rejected": true}]', v_rows;
+  assert not exists (select from :SCHEMA.get_job(v_ids[1])) and not exists (select from :SCHEMA.get_job(v_ids[2]));
+  assert pg_temp.state('b4') = 'running' and pg_temp.state('b5') = 'running';
+  assert (select count(*) from :SCHEMA.job_extra) = 4, 'what stood beside the jobs that are gone';
+  assert (select (sum(completed), sum(failed)) = (3, 1) from :SCHEMA.tally t where t.queue = 'b');
+  assert not exists (select from :SCHEMA.ack_batch('{}', '{}', '{}'));
+end;
+$test$;
+
+-- test: ack_batch keeps history, frees ceilings, and closes the runs of jobs that leave no trace otherwise
+do $test$
+declare
+  v_claim record;
+  v_queue text;
+begin
+  perform :SCHEMA.upsert_concurrency_limit('full', 'ceiled', 1, 'queue');
+  perform pg_temp.put('{"queue": "ceiled", "id": "c1"}');
+  perform pg_temp.put('{"queue": "ceiled", "id": "c2"}');
+  perform pg_temp.put('{"queue": "opened", "id": "o1"}');
+  foreach v_queue in array array['ceiled', 'opened'] loop
+    select * into v_claim from :SCHEMA.admit('w', array[v_queue]) a;
+    insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, run_id)
+    select :SCHEMA.job_key('o1'), 'o1', 'task', 'opened', 1, v_claim.fence, 'w', 1, 'run' where v_queue = 'opened';
+    perform :SCHEMA.ack_batch(array[v_claim.id], array[v_claim.lease_id], array[v_claim.fence]);
+    assert not exists (select from :SCHEMA.get_job(v_claim.id)), v_queue;
+  end loop;
+  assert (select id = 'c2' from :SCHEMA.admit('w', array['ceiled'])), 'the place is free';
+  assert (select (outcome, finished_at_ms is not null) = ('success', true) from :SCHEMA.attempt where run_id = 'run');
+
+  assert not exists (select from :SCHEMA.attempt where job_id = 'h1');
+  perform :SCHEMA.set_history_policy('kept', 'all');
+  perform pg_temp.put('{"queue": "kept", "id": "h1"}');
+  select * into v_claim from :SCHEMA.admit('w', array['kept']);
+  perform :SCHEMA.ack_batch(array[v_claim.id], array[v_claim.lease_id], array[v_claim.fence]);
+  assert not exists (select from :SCHEMA.get_job('h1'));
+  assert (select outcome = 'success' from :SCHEMA.attempt where job_id = 'h1');
+end;
+$test$;
+
+-- test: ack_batch refuses lists of different length, nulls, and what ack_many refuses
+do $test$
+declare
+  v_bad text;
+  v_claim record;
+begin
+  select * into v_claim from pg_temp.claimed('{"id": "whole"}');
+  foreach v_bad in array array['''{a}'', ''{}'', ''{1}''', '''{a}'', ''{a}'', ''{1,2}''', '''{null}'', ''{a}'', ''{1}''',
+    '''{a}'', ''{null}'', ''{1}''', '''{a}'', ''{a}'', ''{null}''', 'null, ''{}'', ''{}'''] loop
+    assert pg_temp.refusal('select from :SCHEMA.ack_batch(' || v_bad || ')') ->> 'field' = 'job_ids', v_bad;
+  end loop;
+  assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L)',
+    v_claim.id, v_claim.lease_id, v_claim.fence,
+    '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "mistake"}]')) ->> 'field' = 'outcome';
+  assert pg_temp.state('whole') = 'running', 'nothing is written';
+end;
+$test$;
+
 -- test: an ack without an outcome is refused beside plain successes as it is alone
 do $test$
 declare

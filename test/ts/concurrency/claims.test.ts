@@ -2,7 +2,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { concurrently } from "../support/concurrently.js";
 import { testDatabase } from "../support/database.js";
-import { ack, admit, admitOne, enqueue, enqueueAll, stateOf, type Claim } from "../support/jobs.js";
+import { ack, ackBatch, admit, admitOne, enqueue, enqueueAll, stateOf, type Claim } from "../support/jobs.js";
 import { blocked } from "../support/locks.js";
 import { refusal } from "../support/refusal.js";
 
@@ -80,15 +80,8 @@ claims(
       }),
       concurrently(database, 2, async (client, index) => {
         for (const claim of held.filter((_, n) => n % 40 === index)) {
-          const { rows } = await client.query<{ rejected: boolean }>(
-            sql("select rejected from :SCHEMA.ack_many($1)"),
-            [
-              JSON.stringify([
-                { job_id: claim.id, lease_id: claim.lease_id, fence: claim.fence, outcome: "success" },
-              ]),
-            ],
-          );
-          if (rows[0]?.rejected === false) acked.add(claim.id);
+          const [answer] = await ackBatch(client, database, [{ ...claim, outcome: "success" }]);
+          if (answer?.state === "deleted") acked.add(claim.id);
         }
       }),
       concurrently(database, 2, async (client, index) => {

@@ -74,7 +74,7 @@ for (const [name, prepare] of stages) {
     for (const round of [1, 2, 3]) {
       const jobs = Array.from({ length: 48 }, (_, n) => ({
         queue,
-        retention_ms: 1000,
+        ...(n % 2 === 0 ? { retention_ms: 1000 } : {}),
         ...(n < 16 ? { delay_ms: 1000 } : {}),
       }));
       await enqueueAll(database, jobs);
@@ -91,6 +91,13 @@ for (const [name, prepare] of stages) {
       assert.is(rows.length, 16, `round ${round}`);
       const holders = rows.map(({ id, lease_id, fence }) => ({ job_id: id, lease_id, fence }));
       seen["renew"] = await pages(`select :SCHEMA.renew('${JSON.stringify(holders)}', 600000)`);
+      const first = holders.splice(0, 8);
+      const list = (values: readonly string[]): string => `'{${values.join()}}'`;
+      seen["ack_batch"] = await pages(
+        `select * from :SCHEMA.ack_batch(${list(first.map(({ job_id }) => job_id))}, ${list(
+          first.map(({ lease_id }) => lease_id),
+        )}, ${list(first.map(({ fence }) => fence))})`,
+      );
       const acks = holders.map((holder, n) => ({ ...holder, outcome: n % 2 === 0 ? "success" : "skip" }));
       seen["ack_many"] = await pages(`select * from :SCHEMA.ack_many('${JSON.stringify(acks)}')`);
       await client.query(sql(`select from :SCHEMA.admit('w', array['${queue}'], 32, 1000)`));
@@ -116,6 +123,7 @@ for (const [name, prepare] of stages) {
       promote_due: 1500,
       admit: 1500,
       renew: 600,
+      ack_batch: 1500,
       ack_many: 1500,
       reclaim_expired: 4000,
       evict_retained: 600,

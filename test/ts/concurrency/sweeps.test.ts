@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { concurrently } from "../support/concurrently.js";
 import { testDatabase } from "../support/database.js";
-import { admit, enqueueAll, moveClock, stateOf, type Claim } from "../support/jobs.js";
+import { ackBatch, admit, enqueueAll, moveClock, stateOf, type Claim } from "../support/jobs.js";
 import { backendPid } from "../support/locks.js";
 
 // timeout: 240 s
@@ -100,18 +100,10 @@ sweeps("a backend killed in the middle of any call leaves no job missing, double
           sql("select id, lease_id, fence from :SCHEMA.admit($1, array[$2], 5, 500)"),
           [`w${index}`, queue],
         );
-        const acks = rows.map(({ id, lease_id, fence }) => ({
-          job_id: id,
-          lease_id,
-          fence,
-          outcome: "success",
-        }));
         await sleep(Math.random() * 10);
-        const { rows: answers } = await client.query<{ job_id: string; rejected: boolean }>(
-          sql("select job_id, rejected from :SCHEMA.ack_many($1)"),
-          [JSON.stringify(acks)],
-        );
-        done.push(...answers.filter(({ rejected }) => !rejected).map(({ job_id }) => job_id));
+        const acks = rows.map((claim) => ({ ...claim, outcome: "success" }));
+        const answers = await ackBatch(client, database, acks);
+        done.push(...answers.filter(({ state }) => state !== null).map(({ id }) => id));
         await client.query(sql("select from :SCHEMA.reclaim_expired()"));
       } catch (error) {
         if (!isDead(error)) throw error;
@@ -197,16 +189,16 @@ sweeps(
         const part = holders.filter(() => chance(0.7));
         await client.query(sql("select :SCHEMA.renew($1, 60000)"), [JSON.stringify(part)]);
       }
-      const acks = holders.map((holder) => ({
-        ...holder,
+      const acks = rows.map((claim) => ({
+        ...claim,
         outcome: chance(0.8) ? "success" : chance(0.5) ? "rate_limited" : "retry",
-        delay_ms: 1,
       }));
-      const { rows: answers } = await client.query<{ job_id: string; state: string }>(
-        sql("select job_id, state from :SCHEMA.ack_many($1)"),
-        [JSON.stringify(acks.sort(() => Math.random() - 0.5))],
+      const answers = await ackBatch(
+        client,
+        database,
+        acks.sort(() => Math.random() - 0.5),
       );
-      finished.push(...answers.filter(({ state }) => state === "deleted").map(({ job_id }) => job_id));
+      finished.push(...answers.filter(({ state }) => state === "deleted").map(({ id }) => id));
     };
     await concurrently(database, 10, async (client, index) => {
       await client.query("set deadlock_timeout = '100ms'");

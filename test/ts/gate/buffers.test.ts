@@ -75,6 +75,15 @@ async function holders(queue: string, more = ""): Promise<string> {
   return `'${JSON.stringify(row!.list)}'::json`;
 }
 
+async function holderLists(queue: string): Promise<string> {
+  const [row] = await query<{ lists: string }>(
+    `select format('%L, %L, %L', array_agg(:SCHEMA.job_id(j.key, j.id)), array_agg(l.lease_id), array_agg(j.fence)) as lists
+     from :SCHEMA.lease l cross join unnest(l.keys) k join :SCHEMA.job j on j.key = k
+     where j.queue = '${queue}' and j.state = 'running'`,
+  );
+  return row!.lists;
+}
+
 const acks = async (queue: string) =>
   touched(`select count(*) from :SCHEMA.ack_many(${await holders(queue, ", 'outcome', 'success'")})`, true);
 
@@ -106,6 +115,7 @@ buffers("acks of jobs of one long lease do not read its list each", async () => 
 
 buffers("an ack does not walk what was deleted beside it while an old snapshot is open", async () => {
   await claim("plain", 10, 1);
+  await claim("successes", 10, 1);
   const old = await database.connect();
   try {
     await old.query("begin isolation level repeatable read");
@@ -114,6 +124,11 @@ buffers("an ack does not walk what was deleted beside it while an old snapshot i
     await query("delete from :SCHEMA.job_extra");
     const some = await acks("plain");
     assert.ok(some <= 400, `${some} buffers for ten acks`);
+    const successes = await touched(
+      `select count(*) from :SCHEMA.ack_batch(${await holderLists("successes")})`,
+      true,
+    );
+    assert.ok(successes <= 400, `${successes} buffers for ten successes`);
   } finally {
     await old.end();
   }

@@ -35,6 +35,7 @@ methods("every door of the schema is a method", async () => {
   const views = ["jobs", "queues", "workers", "schedules"];
   /** The parts of methods that have another name. */
   const parts: Record<string, string> = {
+    ack_batch: "ackMany",
     admit_hinted: "admit",
     channel: "waitWakeup",
     enqueue_many: "enqueue",

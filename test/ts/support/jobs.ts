@@ -1,3 +1,4 @@
+import type { ClientBase } from "pg";
 import type { TestDatabase } from "./database.js";
 
 /** A claim as admit() answers it, as far as tests look at it. */
@@ -46,6 +47,38 @@ export async function admitOne(
   const [claim] = await admit(database, { ...options, capacity: 1 });
   if (!claim) throw new Error("nothing was admitted");
   return claim;
+}
+
+/** Ends attempts as drivers do, in a list of their own for each kind of end; a state of null: rejected. */
+export async function ackBatch(
+  client: Pick<ClientBase, "query">,
+  database: TestDatabase,
+  acks: readonly (Omit<Claim, "queue"> & { readonly outcome: string })[],
+): Promise<{ id: string; state: string | null }[]> {
+  const others = acks.filter(({ outcome }) => outcome !== "success");
+  const successes = acks.filter(({ outcome }) => outcome === "success");
+  const { rows } = await client.query<{ ord: number; state: string | null }>(
+    database.sql("select ord, state from :SCHEMA.ack_batch($1, $2, $3, $4)"),
+    [
+      successes.map(({ id }) => id),
+      successes.map(({ lease_id }) => lease_id),
+      successes.map(({ fence }) => fence),
+      JSON.stringify(
+        others.map(({ id, lease_id, fence, outcome }) => ({
+          job_id: id,
+          lease_id,
+          fence,
+          outcome,
+          delay_ms: 1,
+        })),
+      ),
+    ],
+  );
+  const states = new Map(rows.map(({ ord, state }) => [ord, state]));
+  return [...others, ...successes].map(({ id }, at) => ({
+    id,
+    state: states.has(at + 1) ? states.get(at + 1)! : "deleted",
+  }));
 }
 
 export async function ack(

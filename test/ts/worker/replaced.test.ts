@@ -44,19 +44,19 @@ replaced(
         );
         return row!.text;
       };
-      const [admit, ackMany] = [await definition("admit_hinted"), await definition("ack_many")];
+      const [admit, ackBatch] = [await definition("admit_hinted"), await definition("ack_batch")];
       // With one more column in its result, as after a release.
-      const wider = ackMany
+      const wider = ackBatch
         .replace("rejected boolean)", "rejected boolean, more text)")
         .replace("s.ord is null\n", "s.ord is null, null::text\n");
       assert.match(wider, /more text[^]*null::text/);
       for (let round = 0; round < 20; round++) {
         await database.pool.query(admit);
         await database.query("alter table :SCHEMA.job_extra add column later integer");
-        await database.query(`begin; drop function :SCHEMA.ack_many(json); ${wider}; commit`);
+        await database.query(`begin; drop function :SCHEMA.ack_batch; ${wider}; commit`);
         await sleep(50);
         await database.query("alter table :SCHEMA.job_extra drop column later");
-        await database.query(`begin; drop function :SCHEMA.ack_many(json); ${ackMany}; commit`);
+        await database.query(`begin; drop function :SCHEMA.ack_batch; ${ackBatch}; commit`);
         await sleep(50);
       }
       over = true;
