@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e3f911d97523be2a05028dda709851cf73257c21
+--! Hash: sha1:7e7fd873029d79ed86c4ec95d99e55295cf3ee1a
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -1299,8 +1299,10 @@ $$;
 comment on function :SCHEMA.utf8_text is 'The bytes as text; null where they are not UTF-8.';
 revoke all on function :SCHEMA.utf8_text from public;
 --! EndIncluded internal/utf8_text.sql
---! Included internal/check_keys.sql
-create or replace function :SCHEMA.check_keys(field text, value json, known text[])
+--! Included internal/raise_unreadable.sql
+create or replace function :SCHEMA.raise_unreadable(
+  field text, value json, integers text[], bigints text[], numbers text[], place text default ''
+)
 returns void
 language plpgsql
 stable
@@ -1308,27 +1310,120 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key text;
+  c_whole text := '^-?\d{1,19}$';
+  v_field text;
+  v_problem text;
+  v_text text;
+  v_most numeric;
 begin
+  begin
+    perform value::jsonb;
+  exception when data_exception then
+    v_problem := sqlerrm;
+    -- With its escapes masked it can be taken apart; whichever member can't be read with them is the one.
+    for v_field, v_text in
+      select e.key, regexp_replace(e.value::text, '<u\+([[:xdigit:]]{4})>', '\\u\1', 'g')
+      from json_each(regexp_replace(replace(value::text, '\\', '//'), '\\u([[:xdigit:]]{4})', '<u+\1>',
+        'g')::json) e
+    loop
+      begin
+        perform v_text::jsonb;
+      exception when data_exception then
+        perform :SCHEMA.raise_invalid(left(v_field, 100), 'can''t be read: ' || sqlerrm || place,
+          case
+            when v_field = 'payload' then 'send a payload that is opaque (with U+0000, say) as payload_base64'
+            else 'text without U+0000 or half of a pair of surrogates'
+          end);
+      end;
+    end loop;
+    perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || v_problem || place,
+      'text without U+0000 or half of a pair of surrogates');
+  end;
+  foreach v_field in array integers || bigints || numbers loop
+    v_text := trim(both '"' from (value -> v_field)::text);
+    continue when v_text is null or v_text = 'null';
+    if v_field = any (numbers) then
+      begin
+        perform v_text::double precision;
+      exception when data_exception then
+        perform :SCHEMA.raise_invalid(v_field, 'is not a number: ' || left(v_text, 40) || place, 'a number');
+      end;
+    elsif v_text !~ c_whole then
+      perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_text, 40) || place,
+        case when v_field = any (integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
+    else
+      v_most := case when v_field = any (integers) then 2147483647 else 9223372036854775807 end;
+      if v_text::numeric not between - v_most - 1 and v_most then
+        perform :SCHEMA.raise_invalid(v_field, 'is out of bounds: ' || v_text || place,
+          case when v_field = any (integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
+      end if;
+    end if;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.raise_unreadable is
+  'Raises HR007 for the first member of an object that can''t be stored, or is not the number that it is to '
+  'be; nothing where there is none. The slow second look after a failure. place follows the message; field '
+  'is named where the name of a member can''t be told.';
+revoke all on function :SCHEMA.raise_unreadable from public;
+--! EndIncluded internal/raise_unreadable.sql
+--! Included internal/nested_member.sql
+create or replace function :SCHEMA.nested_member(value jsonb, flat text[], lists text[])
+returns text
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select e.key
+  from jsonb_each(value) e
+  where (e.key = any (flat) and jsonb_typeof(e.value) in ('object', 'array'))
+    or (e.key = any (lists) and jsonb_typeof(e.value) = 'array'
+      and exists (select from jsonb_array_elements(e.value) m where jsonb_typeof(m) in ('object', 'array')))
+  limit 1;
+$$;
+comment on function :SCHEMA.nested_member is
+  'The first member that holds an object or a list where a plain value belongs, or one of the lists that '
+  'does. A number or a boolean stands for its text.';
+revoke all on function :SCHEMA.nested_member from public;
+--! EndIncluded internal/nested_member.sql
+--! Included internal/check_keys.sql
+create or replace function :SCHEMA.check_keys(field text, value json, known text[],
+  nested text[] default '{}')
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_wrong record;
+begin
+  if json_typeof(value) is distinct from 'object' then
+    perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
+  end if;
   if value::text like '%\\u%' then
     begin
       perform value::jsonb;
     exception when data_exception then
-      perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || sqlerrm, 'text without U+0000');
+      perform :SCHEMA.raise_unreadable(field, value, '{}', '{}', '{}');
     end;
   end if;
-  if json_typeof(value) is distinct from 'object' then
-    perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
-  end if;
-  select k into v_key from json_object_keys(value) k where k <> all (known) limit 1;
-  if found then
-    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_key, 40),
+  select e.key, e.key = any (known) as known into v_wrong
+  from json_each(value) e
+  where e.key <> all (known) or (json_typeof(e.value) in ('object', 'array') and e.key <> all (nested))
+  limit 1;
+  if found and v_wrong.known then
+    perform :SCHEMA.raise_invalid(v_wrong.key, 'holds a list or an object', 'a plain value');
+  elsif found then
+    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_wrong.key, 40),
       array_to_string(known, ', '));
   end if;
 end;
 $$;
 comment on function :SCHEMA.check_keys is
-  'Raises HR007 invalid unless the value is an object with none but these keys.';
+  'Raises HR007 invalid unless the value is an object with none but these keys, with plain values but for '
+  'those that may be nested.';
 revoke all on function :SCHEMA.check_keys from public;
 --! EndIncluded internal/check_keys.sql
 --! Included internal/check_item_keys.sql
@@ -3172,25 +3267,7 @@ begin
     if json_typeof(v_job) <> 'object' then
       perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' is not an object', 'a list of objects');
     end if;
-    begin
-      perform v_job::jsonb;
-    exception when data_exception then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' can''t be read: ' || sqlerrm,
-        'send a payload that is opaque (with U+0000, say) as payload_base64');
-    end;
-    foreach v_field in array c_bigints || c_integers loop
-      v_value := (v_job -> v_field)::text;
-      if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
-        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job '
-          || v_ord || ')', case when v_field = any (c_integers) then '-2147483648..2147483647'
-            else '-2^63..2^63-1' end);
-      elsif v_value <> 'null' and trim(both '"' from v_value)::numeric not between
-          (case when v_field = any (c_integers) then -2147483648 else -9223372036854775808 end)
-          and (case when v_field = any (c_integers) then 2147483647 else 9223372036854775807 end) then
-        perform :SCHEMA.raise_invalid(v_field, 'is out of bounds: ' || v_value || ' (job ' || v_ord || ')',
-          case when v_field = any (c_integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
-      end if;
-    end loop;
+    perform :SCHEMA.raise_unreadable('jobs', v_job, c_integers, c_bigints, '{}', ' (job ' || v_ord || ')');
     v_value := (v_job -> 'pending')::text;
     if v_value not in ('null', 'true', 'false') then
       perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord
@@ -3279,6 +3356,15 @@ begin
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
           'unique_window_ms|needs a unique_key|one of the two'
+        -- A list or an object is taken for a text by its text: where that begins like one, ask.
+        when ascii(r.queue) in (91, 123) or ascii(r.partition_key) in (91, 123) or ascii(r.id) in (91, 123)
+          or ascii(r.rate_class) in (91, 123) or ascii(r.unique_key) in (91, 123)
+          or ascii(r.fingerprint) in (91, 123) or ascii(r.sticky_worker) in (91, 123)
+          or ascii(r.periodic_schedule_id) in (91, 123)
+          or r.tags::text ~ '[[{].*[[{]' or r.rate_classes::text ~ '[[{].*[[{]'
+        then
+          :SCHEMA.nested_member(r.o, '{queue,partition_key,id,rate_class,unique_key,fingerprint,'
+            'sticky_worker,periodic_schedule_id}', '{tags,rate_classes}') || '|holds a list or an object|text'
       end,
       null
     ) as :SCHEMA.job_input) order by r.ord)
@@ -13571,6 +13657,7 @@ begin
     v_signature := (job ->> 'signature_hash')::numeric;
     v_input.attempt := coalesce((job ->> 'attempt')::integer, 1);
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('job', job, '{attempt}', '{priority,delay_ms}', '{signature_hash}');
     perform :SCHEMA.raise_invalid('job', sqlerrm, 'numbers within their bounds');
   end;
   -- Higher first, as the core has it, is the negative; the least integer has none.
@@ -13633,7 +13720,7 @@ declare
   v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
-    'rate_limit_policy,idempotency_mode,retention_ms}');
+    'rate_limit_policy,idempotency_mode,retention_ms}', '{retry_policy,rate_limit_policy}');
   v_retry := coalesce(config -> 'retry_policy', '{}');
   v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
@@ -13652,6 +13739,12 @@ begin
     v_policy.idempotency_mode := config ->> 'idempotency_mode';
     v_policy.retention_ms := (config ->> 'retention_ms')::bigint;
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('task_config', coalesce(config, '{}'), '{priority}', '{retention_ms}',
+      '{}');
+    perform :SCHEMA.raise_unreadable('retry_policy', v_retry, '{max_attempts}',
+      '{base_delay_ms,max_delay_ms}', '{backoff_multiplier}');
+    perform :SCHEMA.raise_unreadable('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}',
+      '{}', '{}');
     perform :SCHEMA.raise_invalid('task_config', sqlerrm, 'numbers within their bounds');
   end;
   perform :SCHEMA.check_task_name(v_policy.task_name);
@@ -14107,6 +14200,8 @@ begin
       then v_now end);
     v_new.duration_ms := (run ->> 'duration_ms')::bigint;
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('run', run, '{attempt}', '{started_at_ms,finished_at_ms,duration_ms}',
+      '{}');
     perform :SCHEMA.raise_invalid('run', sqlerrm, 'numbers within their bounds');
   end;
   if v_status is null or v_status not in ('running', 'success', 'failed', 'canceled', 'timeout') then
@@ -14119,6 +14214,8 @@ begin
   perform :SCHEMA.check_task_name(run ->> 'task_name');
   perform :SCHEMA.check_range('attempt', v_new.attempt, 1, 2147483647);
   perform :SCHEMA.check_range('started_at_ms', v_new.started_at_ms, 0, 315576000000000);
+  perform :SCHEMA.check_range('finished_at_ms', coalesce(v_new.finished_at_ms, 0), 0, 315576000000000);
+  perform :SCHEMA.check_range('duration_ms', coalesce(v_new.duration_ms, 0), 0, 315576000000000);
   if (run ->> 'run_id') ~ '^r[0-9a-f]{16}$' and (:SCHEMA.backend_find_run(run ->> 'run_id')).no is null then
     perform :SCHEMA.raise_invalid('run_id', 'has the form of a generated id', 'any other text');
   end if;
