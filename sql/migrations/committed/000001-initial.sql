@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:94b0a5c177287d4b3b851b7ed8bd9a7ec0c78296
+--! Hash: sha1:a988434948e0dd938c027fd6014922c776989a9f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2596,6 +2596,10 @@ declare
   v_fault boolean;
   v_length bigint;
 begin
+  -- The jobs of a list are mostly of one make, so this spares what comes now where it would be in vain.
+  if (list -> 0)::jsonb - :SCHEMA.simple_fields() <> '{}' then
+    return;
+  end if;
   select array_agg(cast(row(r.kind, r.content, r.queue, coalesce(r.partition_key #>> '{}', ''),
       nullif(r.rate_class #>> '{}', ''), coalesce(r.priority, 0), coalesce(r.max_attempts, 25),
       coalesce(r.schema_version, 1), coalesce(r.delay_ms, 0), nullif(r.timeout_ms, 0),
@@ -3089,11 +3093,11 @@ declare
 begin
   v_placed := array(
     select case
-      when n.key is not null then
-        cast(row(j.ord, n.key, :SCHEMA.job_id(n.key, j.id), 'inserted', null, false, null)
-          as :SCHEMA.placed_job)
       when j.first_ord <> j.ord then
         cast(row(j.ord, null, null, 'duplicate', null, false, jsonb_build_object('repeats_job', j.first_ord))
+          as :SCHEMA.placed_job)
+      when n.key is not null then
+        cast(row(j.ord, n.key, :SCHEMA.job_id(n.key, j.id), 'inserted', null, false, null)
           as :SCHEMA.placed_job)
       when i.key is not null then
         cast(row(j.ord, i.key, j.id, case when i.kind = j.kind and i.queue = j.queue
@@ -3170,14 +3174,10 @@ begin
       j.deadline_ms, j.retention_ms, j.headers, j.tags, j.sticky_worker,
       case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
       j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
-    from (
-      select u.*, lag(u.unique_key) over (order by u.unique_key nulls first, u.id nulls first,
-        u.ord) as last_key
-      from unnest(jobs) u) j
+    from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_together.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
-    where (j.unique_key = j.last_key) is not true
-      and not (v_quarantine and exists (select from :SCHEMA.quarantine q
+    where not (v_quarantine and exists (select from :SCHEMA.quarantine q
         where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
     order by j.unique_key nulls first, j.id nulls first, j.ord
     on conflict do nothing
