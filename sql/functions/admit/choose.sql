@@ -19,6 +19,10 @@ declare
   v_partitions integer;
   v_share integer;
   v_last integer;
+  v_lines integer;
+  v_round integer := 0;
+  v_vain integer := 0;
+  v_looked boolean := false;
   v_policed boolean := flags.classes or flags.ceilings or flags.quarantine;
 begin
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
@@ -56,12 +60,16 @@ begin
     v_pass.held := v_usable.held;
     v_pass.refusals := v_usable.refusals;
     v_pass.ready_ms := v_usable.ready_ms;
+    v_looked := true;
   end if;
 
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call
-  -- short when many jobs drop out at the gate; what remains is met by the next call.
-  for v_round in 1 .. 20 loop
-    exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
+  -- short when many jobs drop out at the gate; what remains is met by the next call. A round that is the last
+  -- for some line doesn't count: however small the capacity, no line is out of its reach for ever.
+  loop
+    v_lines := coalesce(cardinality(v_lanes), 0);
+    exit when v_left = 0 or v_lines = 0 or v_vain = 20;
+    v_round := v_round + 1;
     v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
     if quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1) then
       v_asked := v_lanes;
@@ -102,10 +110,22 @@ begin
 
     v_taken := v_taken || v_picked.keys;
     v_pass := :SCHEMA.note_round(v_pass, v_asked, v_share, v_drawn.jobs, v_taken, v_verdict.closed);
-    exit when quantum is not null;
+    -- With a quantum nobody gets a second turn; if all were refused, nobody has had a first.
+    exit when quantum is not null and ((v_pass.chosen).keys is not null or v_verdict.closed = '{}');
     v_lanes := array(
       select l from unnest(v_lanes) l
       where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));
+    if v_left > 0 and v_verdict.closed <> '{}' and not v_looked then
+      v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
+      v_lanes := v_usable.lanes;
+      v_pass.held := v_pass.held || v_usable.held;
+      v_pass.refusals := v_pass.refusals || v_usable.refusals;
+      v_pass.ready_ms := least(v_pass.ready_ms, v_usable.ready_ms);
+      v_looked := true;
+    end if;
+    if coalesce(cardinality(v_lanes), 0) = v_lines then
+      v_vain := v_vain + 1;
+    end if;
   end loop;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   return v_pass;

@@ -10,6 +10,8 @@ as $$
 declare
   v_closed integer[];
   v_over bigint[];
+  v_short text[];
+  v_ready_ms bigint;
 begin
   -- Where a class is out of tokens, nothing of the line can run, and what it would have cost in its other
   -- classes is not held back from those that can.
@@ -26,26 +28,32 @@ begin
 
   -- Otherwise what a refused job would have cost is held back too, so that a cheaper one never overtakes it
   -- in the same class. A job that costs more than the burst may go when the bucket is full, and overdraws it.
-  v_over := array(
-    select distinct s.key
-    from (
-      select j.key, r.burst, j.weight, r.tokens,
-        sum(j.weight) over (partition by r.name order by j.ordinality) as wanted
-      from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of),
-        unnest((verdict.admitted).weights)) with ordinality j(key, lane, weight, ordinality)
-      join (
-        select d.lane, q.name, q.burst, :SCHEMA.class_tokens(q, verdict.at_ms) as tokens
-        from unnest(verdict.demands) d
-        join :SCHEMA.rate_class q on q.name = any (d.rate_classes) and q.name = any (verdict.charging)
-        offset 0) r on r.lane = j.lane) s
-    where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
-  if v_over <> '{}' then
+  select array_agg(distinct s.key), array_agg(distinct s.name), min(:SCHEMA.class_ready_ms(s.class,
+    s.wanted - s.weight + least(s.weight, s.burst), verdict.at_ms))
+  into v_over, v_short, v_ready_ms
+  from (
+    select j.key, r.class, r.name, r.burst, j.weight, r.tokens,
+      sum(j.weight) over (partition by r.name order by j.ordinality) as wanted
+    from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of),
+      unnest((verdict.admitted).weights)) with ordinality j(key, lane, weight, ordinality)
+    join (
+      select d.lane, q as class, q.name, q.burst, :SCHEMA.class_tokens(q, verdict.at_ms) as tokens
+      from unnest(verdict.demands) d
+      join :SCHEMA.rate_class q on q.name = any (d.rate_classes) and q.name = any (verdict.charging)
+      offset 0) r on r.lane = j.lane) s
+  where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst);
+  if v_over is not null then
     verdict := :SCHEMA.refuse(verdict, lanes, v_over, 'rate_class', true);
+    -- Nor in a later round of the call, nor from another line.
+    verdict.ready_ms := least(verdict.ready_ms, v_ready_ms);
+    verdict.closed := verdict.closed || array(
+      select l.place from unnest(lanes) l where l.rate_classes && v_short);
   end if;
   return verdict;
 end;
 $$;
 comment on function :SCHEMA.judge_rate_classes is
   'Holds back jobs for which a rate class of theirs has too few tokens, and says when the first of the '
-  'classes that have none will have one, in ms. The caller has locked the classes.';
+  'classes will have enough for one of them, in ms. Closes every line of a class that is short, so that no '
+  'cheaper job passes. The caller has locked the classes.';
 revoke all on function :SCHEMA.judge_rate_classes from public;

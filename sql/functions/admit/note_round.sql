@@ -6,13 +6,17 @@ immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_cut integer[];
 begin
   pass.asked := pass.asked || array(select l.place from unnest(asked) l where l.most is distinct from 0);
-  pass.cut := array(
+  v_cut := array(
     select distinct d.lane
     from (select unnest(drawn.lane_of) as lane, unnest(drawn.keys) as key) d
     where d.key not in (select t.key from unnest(taken) t(key)));
-  pass.partial := pass.cut <> '{}' or exists (select from unnest(asked) l where l.most = 0);
+  pass.partial := v_cut <> '{}' or exists (select from unnest(asked) l where l.most = 0);
+  -- What a policy refused was not cut short by the capacity: its turn is over.
+  pass.cut := array(select c from unnest(v_cut) c where c <> all (closed));
   pass.dry := pass.dry || array(
     select l.place
     from unnest(asked) l

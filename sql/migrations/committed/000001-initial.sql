@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a988434948e0dd938c027fd6014922c776989a9f
+--! Hash: sha1:e179708fa22e5d05046ce4f7118e4db13031c1bd
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4421,13 +4421,17 @@ immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_cut integer[];
 begin
   pass.asked := pass.asked || array(select l.place from unnest(asked) l where l.most is distinct from 0);
-  pass.cut := array(
+  v_cut := array(
     select distinct d.lane
     from (select unnest(drawn.lane_of) as lane, unnest(drawn.keys) as key) d
     where d.key not in (select t.key from unnest(taken) t(key)));
-  pass.partial := pass.cut <> '{}' or exists (select from unnest(asked) l where l.most = 0);
+  pass.partial := v_cut <> '{}' or exists (select from unnest(asked) l where l.most = 0);
+  -- What a policy refused was not cut short by the capacity: its turn is over.
+  pass.cut := array(select c from unnest(v_cut) c where c <> all (closed));
   pass.dry := pass.dry || array(
     select l.place
     from unnest(asked) l
@@ -4465,6 +4469,10 @@ declare
   v_partitions integer;
   v_share integer;
   v_last integer;
+  v_lines integer;
+  v_round integer := 0;
+  v_vain integer := 0;
+  v_looked boolean := false;
   v_policed boolean := flags.classes or flags.ceilings or flags.quarantine;
 begin
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
@@ -4502,12 +4510,16 @@ begin
     v_pass.held := v_usable.held;
     v_pass.refusals := v_usable.refusals;
     v_pass.ready_ms := v_usable.ready_ms;
+    v_looked := true;
   end if;
 
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call
-  -- short when many jobs drop out at the gate; what remains is met by the next call.
-  for v_round in 1 .. 20 loop
-    exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
+  -- short when many jobs drop out at the gate; what remains is met by the next call. A round that is the last
+  -- for some line doesn't count: however small the capacity, no line is out of its reach for ever.
+  loop
+    v_lines := coalesce(cardinality(v_lanes), 0);
+    exit when v_left = 0 or v_lines = 0 or v_vain = 20;
+    v_round := v_round + 1;
     v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
     if quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1) then
       v_asked := v_lanes;
@@ -4548,10 +4560,22 @@ begin
 
     v_taken := v_taken || v_picked.keys;
     v_pass := :SCHEMA.note_round(v_pass, v_asked, v_share, v_drawn.jobs, v_taken, v_verdict.closed);
-    exit when quantum is not null;
+    -- With a quantum nobody gets a second turn; if all were refused, nobody has had a first.
+    exit when quantum is not null and ((v_pass.chosen).keys is not null or v_verdict.closed = '{}');
     v_lanes := array(
       select l from unnest(v_lanes) l
       where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));
+    if v_left > 0 and v_verdict.closed <> '{}' and not v_looked then
+      v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
+      v_lanes := v_usable.lanes;
+      v_pass.held := v_pass.held || v_usable.held;
+      v_pass.refusals := v_pass.refusals || v_usable.refusals;
+      v_pass.ready_ms := least(v_pass.ready_ms, v_usable.ready_ms);
+      v_looked := true;
+    end if;
+    if coalesce(cardinality(v_lanes), 0) = v_lines then
+      v_vain := v_vain + 1;
+    end if;
   end loop;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   return v_pass;
@@ -4955,6 +4979,8 @@ as $$
 declare
   v_closed integer[];
   v_over bigint[];
+  v_short text[];
+  v_ready_ms bigint;
 begin
   -- Where a class is out of tokens, nothing of the line can run, and what it would have cost in its other
   -- classes is not held back from those that can.
@@ -4971,28 +4997,34 @@ begin
 
   -- Otherwise what a refused job would have cost is held back too, so that a cheaper one never overtakes it
   -- in the same class. A job that costs more than the burst may go when the bucket is full, and overdraws it.
-  v_over := array(
-    select distinct s.key
-    from (
-      select j.key, r.burst, j.weight, r.tokens,
-        sum(j.weight) over (partition by r.name order by j.ordinality) as wanted
-      from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of),
-        unnest((verdict.admitted).weights)) with ordinality j(key, lane, weight, ordinality)
-      join (
-        select d.lane, q.name, q.burst, :SCHEMA.class_tokens(q, verdict.at_ms) as tokens
-        from unnest(verdict.demands) d
-        join :SCHEMA.rate_class q on q.name = any (d.rate_classes) and q.name = any (verdict.charging)
-        offset 0) r on r.lane = j.lane) s
-    where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
-  if v_over <> '{}' then
+  select array_agg(distinct s.key), array_agg(distinct s.name), min(:SCHEMA.class_ready_ms(s.class,
+    s.wanted - s.weight + least(s.weight, s.burst), verdict.at_ms))
+  into v_over, v_short, v_ready_ms
+  from (
+    select j.key, r.class, r.name, r.burst, j.weight, r.tokens,
+      sum(j.weight) over (partition by r.name order by j.ordinality) as wanted
+    from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of),
+      unnest((verdict.admitted).weights)) with ordinality j(key, lane, weight, ordinality)
+    join (
+      select d.lane, q as class, q.name, q.burst, :SCHEMA.class_tokens(q, verdict.at_ms) as tokens
+      from unnest(verdict.demands) d
+      join :SCHEMA.rate_class q on q.name = any (d.rate_classes) and q.name = any (verdict.charging)
+      offset 0) r on r.lane = j.lane) s
+  where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst);
+  if v_over is not null then
     verdict := :SCHEMA.refuse(verdict, lanes, v_over, 'rate_class', true);
+    -- Nor in a later round of the call, nor from another line.
+    verdict.ready_ms := least(verdict.ready_ms, v_ready_ms);
+    verdict.closed := verdict.closed || array(
+      select l.place from unnest(lanes) l where l.rate_classes && v_short);
   end if;
   return verdict;
 end;
 $$;
 comment on function :SCHEMA.judge_rate_classes is
   'Holds back jobs for which a rate class of theirs has too few tokens, and says when the first of the '
-  'classes that have none will have one, in ms. The caller has locked the classes.';
+  'classes will have enough for one of them, in ms. Closes every line of a class that is short, so that no '
+  'cheaper job passes. The caller has locked the classes.';
 revoke all on function :SCHEMA.judge_rate_classes from public;
 --! EndIncluded admit/judge_rate_classes.sql
 --! Included admit/near_ceiling.sql

@@ -191,4 +191,58 @@ fairness("eight gates over twenty partitions take each job once and leave none",
   assert.is(new Set(ids).size, 1000);
 });
 
+/** One job for each of so many partitions of a queue. */
+const spread = async (count: number, queue: string, job: Record<string, unknown> = {}) => {
+  const jobs = Array.from({ length: count }, (_, at) => ({
+    kind: "work",
+    queue,
+    partition_key: `p${String(at).padStart(3, "0")}`,
+    ...job,
+  }));
+  await query("select count(*) from :SCHEMA.enqueue_many($1)", [JSON.stringify(jobs)]);
+};
+
+fairness("a worker with one free place gets past many drained partitions", async () => {
+  await spread(25, "default");
+  assert.is((await admit({ capacity: 25 })).claims.length, 25);
+  await enqueue(1, { partition_key: "z" });
+  assert.equal(byPartition((await admit({ capacity: 1 })).claims), { z: 1 });
+});
+
+fairness("a worker with one free place gets past many full partitions, before any roll-up", async () => {
+  await query("select :SCHEMA.upsert_concurrency_limit('one', 'default', 1)");
+  await spread(25, "default");
+  assert.is((await admit({ capacity: 25 })).claims.length, 25);
+  await spread(25, "default");
+  await enqueue(1, { partition_key: "z" });
+  assert.equal(byPartition((await admit({ capacity: 1 })).claims), { z: 1 });
+});
+
+fairness("a queue all of whose partitions are full leaves the place to the queue ahead of it", async () => {
+  await query("select :SCHEMA.upsert_concurrency_limit('one', 'full', 1)");
+  await spread(80, "full");
+  assert.is((await admit({ queues: ["full"], capacity: 80 })).claims.length, 80);
+  await spread(80, "full");
+  await query("insert into :SCHEMA.queue_share (queue, position) values ('full', 0), ('open', 5)");
+  await enqueue(1, { queue: "open" });
+  assert.equal(byQueue((await admit({ queues: ["full", "open"], capacity: 1 })).claims), { open: 1 });
+});
+
+for (const quantum of [3, undefined]) {
+  const how = quantum ? "with a quantum" : "without a quantum";
+  fairness(
+    `partitions whose jobs are too dear for their class leave the place to others, ${how}`,
+    async () => {
+      await query("select :SCHEMA.upsert_rate_class('c', 1, 86400000, 2)");
+      await query("update :SCHEMA.rate_class set level = 1.5 * window_ms");
+      for (let more = 0; more < 2; more++) await spread(25, "default", { rate_classes: ["c"], weight: 2 });
+      await enqueue(4, { partition_key: "z" });
+      for (const capacity of [1, 2]) {
+        const { claims } = await admit({ capacity, ...(quantum ? { quantum } : {}) });
+        assert.equal(byPartition(claims), { z: capacity });
+      }
+    },
+  );
+}
+
 fairness.run();

@@ -237,4 +237,17 @@ rates("settings outside their bounds are refused by name", async () => {
   assert.is((await refusal(query("select :SCHEMA.defer_rate_class('x', 0)"))).fields["field"], "ms");
 });
 
+rates("a cheap job of another partition does not pass a dear one in a later round of a call", async () => {
+  await limit("smtp", 1, 60_000, 2);
+  await enqueue(1, { partition_key: "dear", rate_class: "smtp", weight: 2 });
+  await enqueue(1, { partition_key: "cheap", rate_class: "smtp" });
+  await query("update :SCHEMA.rate_class set level = 1.5 * window_ms");
+  const refilledMs = await one<string>("select refilled_at_ms from :SCHEMA.rate_class").then(Number);
+  const { claims, nextDueMs } = await admit({ capacity: 1 });
+  assert.equal(claims, []);
+  assert.is(nextDueMs, refilledMs + 30_000, "says when the dear one can run");
+  await moveClock(30_000);
+  assert.equal(tally((await admit({ capacity: 1 })).claims.map((claim) => claim.partition_key)), { dear: 1 });
+});
+
 rates.run();
