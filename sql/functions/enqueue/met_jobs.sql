@@ -13,11 +13,11 @@ declare
 begin
   v_placed := array(
     select case
-      when n.key is not null then
-        cast(row(j.ord, n.key, :SCHEMA.job_id(n.key, j.id), 'inserted', null, false, null)
-          as :SCHEMA.placed_job)
       when j.first_ord <> j.ord then
         cast(row(j.ord, null, null, 'duplicate', null, false, jsonb_build_object('repeats_job', j.first_ord))
+          as :SCHEMA.placed_job)
+      when n.key is not null then
+        cast(row(j.ord, n.key, :SCHEMA.job_id(n.key, j.id), 'inserted', null, false, null)
           as :SCHEMA.placed_job)
       when i.key is not null then
         cast(row(j.ord, i.key, j.id, case when i.kind = j.kind and i.queue = j.queue

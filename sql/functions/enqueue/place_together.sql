@@ -31,14 +31,10 @@ begin
       j.deadline_ms, j.retention_ms, j.headers, j.tags, j.sticky_worker,
       case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
       j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
-    from (
-      select u.*, lag(u.unique_key) over (order by u.unique_key nulls first, u.id nulls first,
-        u.ord) as last_key
-      from unnest(jobs) u) j
+    from unnest(jobs) j
     cross join lateral (
       select coalesce(j.scheduled_at_ms, place_together.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
-    where (j.unique_key = j.last_key) is not true
-      and not (v_quarantine and exists (select from :SCHEMA.quarantine q
+    where not (v_quarantine and exists (select from :SCHEMA.quarantine q
         where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
     order by j.unique_key nulls first, j.id nulls first, j.ord
     on conflict do nothing

@@ -10,6 +10,10 @@ declare
   v_fault boolean;
   v_length bigint;
 begin
+  -- The jobs of a list are mostly of one make, so this spares what comes now where it would be in vain.
+  if (list -> 0)::jsonb - :SCHEMA.simple_fields() <> '{}' then
+    return;
+  end if;
   select array_agg(cast(row(r.kind, r.content, r.queue, coalesce(r.partition_key #>> '{}', ''),
       nullif(r.rate_class #>> '{}', ''), coalesce(r.priority, 0), coalesce(r.max_attempts, 25),
       coalesce(r.schema_version, 1), coalesce(r.delay_ms, 0), nullif(r.timeout_ms, 0),
