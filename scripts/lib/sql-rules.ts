@@ -30,7 +30,7 @@ const folders = new Set(
 /** Files that may do what no other may, each for a reason. Paths are relative to sql/functions. */
 export const allowed = {
   raise: new Set(["internal/raise_error.sql"]),
-  clock: new Set(["internal/now_ms.sql"]),
+  clock: new Set(["internal/clock_ms.sql"]),
   // Runs with the caller's rights: what it calls is granted to some and not to others.
   invoker: new Set(["inspect/get_job.sql", "policy/quarantine_list.sql"]),
   // Statements whose object is named by a value: grants to a role, partitions of the archive, every table of a test schema.

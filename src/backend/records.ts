@@ -101,7 +101,7 @@ export function policyJson(policy: TaskPolicy, taskName?: string): Json {
       max_in_flight: limits.maxInFlight,
       max_enqueue_per_second: limits.maxEnqueuePerSecond,
     },
-    idempotency_mode: idempotencyMode,
+    idempotency_mode: text("idempotencyMode", idempotencyMode),
     retention_ms: retentionMs,
   });
 }

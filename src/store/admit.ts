@@ -48,6 +48,7 @@ export abstract class AdmitRoom extends TextCaller {
         lease_ms: request.leaseMs ?? 30_000,
         quantum: request.quantum,
         lease_id: request.leaseId,
+        job_id: request.jobId,
       },
       { hot: true },
     );

@@ -6,7 +6,7 @@ import { Ready, TextCaller, type Arguments, type CallOptions, type Queryable, ty
 import { Deadline } from "./deadline.js";
 import { invalid, leavesConnectionUsable, StoreError, toCheckoutError, toStoreError } from "./errors.js";
 import { camelRow, rowTypes, textTypes, type TextRow, type TextRows } from "./rows.js";
-import { checkText } from "./text.js";
+import { checkText, checkWhole } from "./text.js";
 
 export interface CoreOptions {
   /** The installed schema. @defaultValue "headrace" */
@@ -208,9 +208,8 @@ export function clientOf(tx: Tx): Queryable {
 function sent(parameter: string, value: Arguments[string]): unknown {
   if (value instanceof Ready) return value.text;
   if (typeof value === "string") checkText(parameter, value);
-  else if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw invalid(parameter, `is not a number: ${value}`, "a number");
-  } else if (Array.isArray(value)) for (const entry of value) checkText(parameter, entry);
+  else if (typeof value === "number") checkWhole(parameter, value);
+  else if (Array.isArray(value)) for (const entry of value) checkText(parameter, entry);
   return value;
 }
 

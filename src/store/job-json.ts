@@ -1,6 +1,6 @@
 import { didYouMean } from "../nearest.js";
 import { invalid } from "./errors.js";
-import { checkText, checkWhole } from "./text.js";
+import { checkBoolean, checkText, checkTexts, checkWhole } from "./text.js";
 import type { Job } from "./types.js";
 
 type Field = Exclude<keyof Job, "payload" | "uniqueKey" | "headers">;
@@ -134,15 +134,6 @@ export function headersText(headers: unknown): string {
     checkText(`headers.${name}`, value);
   }
   return JSON.stringify(headers);
-}
-
-function checkTexts(name: string, value: unknown): void {
-  if (!Array.isArray(value)) throw invalid(name, "must be a list", "a list of texts");
-  for (const entry of value) checkText(name, entry);
-}
-
-function checkBoolean(name: string, value: unknown): void {
-  if (typeof value !== "boolean") throw invalid(name, "is not a boolean", "true, false");
 }
 
 function unknownField(name: string): never {

@@ -1,4 +1,5 @@
 import { Caller } from "./caller.js";
+import { checkBoolean, checked, checkText, checkWhole } from "./text.js";
 import type {
   ConcurrencyLimit,
   ConcurrencyLimitState,
@@ -13,11 +14,13 @@ export abstract class LimitsRoom extends Caller {
   /** Sets a rate class; a new one starts full. */
   async upsertRateClass(rateClass: RateClass): Promise<void> {
     await this.call("upsert_rate_class", {
-      name: rateClass.name,
-      limit_per_window: rateClass.limitPerWindow,
-      window_ms: rateClass.windowMs,
-      burst: rateClass.burst,
-      paused: rateClass.paused,
+      ...checked(checkText, { name: rateClass.name }),
+      ...checked(checkWhole, {
+        limit_per_window: rateClass.limitPerWindow,
+        window_ms: rateClass.windowMs,
+        burst: rateClass.burst,
+      }),
+      ...checked(checkBoolean, { paused: rateClass.paused }),
     });
   }
 
@@ -33,10 +36,8 @@ export abstract class LimitsRoom extends Caller {
   /** Limits how many jobs of each partition of a queue run at once; a queue has one such limit at most. */
   async upsertConcurrencyLimit(limit: ConcurrencyLimit): Promise<void> {
     await this.call("upsert_concurrency_limit", {
-      name: limit.name,
-      queue: limit.queue,
-      max_concurrent: limit.maxConcurrent,
-      on_saturated: limit.onSaturated,
+      ...checked(checkText, { name: limit.name, queue: limit.queue, on_saturated: limit.onSaturated }),
+      ...checked(checkWhole, { max_concurrent: limit.maxConcurrent }),
     });
   }
 

@@ -1,6 +1,6 @@
 import { Caller, Json, type Arguments } from "./caller.js";
 import { headersText, payloadBytes } from "./job-json.js";
-import { checkWhole } from "./text.js";
+import { checkBoolean, checked, checkText, checkTexts, checkWhole } from "./text.js";
 import type { DueSchedules, Schedule, ScheduleEvent, ScheduleEventInput, ScheduleSummary } from "./types.js";
 
 /** Periodic work. When a tick comes is reckoned in SQL, by the clock of the store. */
@@ -13,19 +13,20 @@ export abstract class ScheduleRoom extends Caller {
    */
   async upsertSchedule(schedule: Schedule): Promise<number> {
     return this.value("upsert_schedule", {
-      id: schedule.id,
-      spec: schedule.spec,
-      kind: schedule.kind,
+      ...checked(checkText, {
+        id: schedule.id,
+        spec: schedule.spec,
+        kind: schedule.kind,
+        queue: schedule.queue,
+        partition_key: schedule.partitionKey,
+        rate_class: schedule.rateClass,
+        sticky_worker: schedule.stickyWorker,
+        on_missed: schedule.onMissed,
+      }),
       payload_bytes: schedule.payload === undefined ? undefined : payloadBytes(schedule.payload),
-      queue: schedule.queue,
-      partition_key: schedule.partitionKey,
-      rate_class: schedule.rateClass,
-      rate_classes: schedule.rateClasses,
       headers: schedule.headers === undefined ? undefined : new Json(headersText(schedule.headers)),
-      tags: schedule.tags,
-      sticky_worker: schedule.stickyWorker,
-      on_missed: schedule.onMissed,
-      paused: schedule.paused,
+      ...checked(checkTexts, { rate_classes: schedule.rateClasses, tags: schedule.tags }),
+      ...checked(checkBoolean, { paused: schedule.paused }),
       ...whole({
         priority: schedule.priority,
         weight: schedule.weight,
@@ -106,8 +107,5 @@ export abstract class ScheduleRoom extends Caller {
   }
 }
 
-function whole(numbers: Readonly<Record<string, number | null | undefined>>): Arguments {
-  for (const [name, value] of Object.entries(numbers))
-    if (value !== undefined && value !== null) checkWhole(name, value);
-  return numbers;
-}
+const whole = (numbers: Readonly<Record<string, number | null | undefined>>): Arguments =>
+  checked(checkWhole, numbers);

@@ -45,3 +45,23 @@ export function checkWhole(field: string, value: unknown): void {
     throw invalid(field, `is not a whole number: ${String(value).slice(0, 40)}`, "a whole number");
   }
 }
+
+/** A list of texts. */
+export function checkTexts(field: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalid(field, "must be a list", "a list of texts");
+  for (const entry of value) checkText(field, entry);
+}
+
+export function checkBoolean(field: string, value: unknown): void {
+  if (typeof value !== "boolean") throw invalid(field, "is not a boolean", "true, false");
+}
+
+/** The same arguments, when each that is given passes the check. */
+export function checked<Given extends Readonly<Record<string, unknown>>>(
+  check: (field: string, value: unknown) => void,
+  given: Given,
+): Given {
+  for (const [field, value] of Object.entries(given))
+    if (value !== undefined && value !== null) check(field, value);
+  return given;
+}

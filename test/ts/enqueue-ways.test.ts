@@ -126,6 +126,8 @@ ways("is left to jobs that are not simple or at fault, which fare as they always
     `{"kind":"a","payload":"\\u0000"@}`,
     `{"kind":"a","headers":[]@}`,
     `{"kind":"a","headers":5@}`,
+    `{"kind":"a","headers":{"headrace-tick-ms":"1"}@}`,
+    `{"kind":"a","headers":{"a":"b","\\u0068eadrace-x":"1"}@}`,
     `{"kind":"a","headers":{"a":"${"b".repeat(70_000)}"}@}`,
     `{"kind":"a","headers":${JSON.stringify(Object.fromEntries(Array.from({ length: 129 }, (_, n) => [n, ""])))}@}`,
     `{"kind":"a","payload":"${"x".repeat(1024 * 1024)}"@}`,
@@ -186,6 +188,47 @@ ways("leaves limits, quarantine and tasks with policies their say", async () => 
       jobs.length === 1 ? [true] : [true, null],
     );
   }
+});
+
+ways("a list of ids and keys fares together as one by one", async () => {
+  await query(`select from :SCHEMA.enqueue_many('[
+    {"kind":"held","id":"there","payload":1}, {"kind":"held","unique_key":"taken"}]')`);
+  await query(
+    `insert into :SCHEMA.quarantine (fingerprint, kind, crash_count, quarantined_at_ms, reason)
+     values (:SCHEMA.fingerprint('worse', '{}'), 'worse', 3, 1, 'test')`,
+  );
+  const jobs = [
+    `{"kind":"held","id":"there","payload":1}`,
+    `{"kind":"held","id":"there-2","payload":1}`,
+    `{"kind":"other","id":"there","payload":1}`,
+    `{"kind":"held","unique_key":"taken"}`,
+    `{"kind":"held","unique_key":"free"}`,
+    `{"kind":"held","unique_key":"free","id":"free-2"}`,
+    `{"kind":"held","unique_key":"free","unique_scope":"global"}`,
+    `{"kind":"worse"}`,
+    `{"kind":"worse","id":"worse-2"}`,
+    `{"kind":"held","delay_ms":5}`,
+  ];
+  const throttled = `{"kind":"held","unique_key":"window","unique_window_ms":1000}`;
+  const seen = new Set<string>();
+  for (let n = 0; n < 60; n++) {
+    const chosen = [...jobs].sort(() => Math.random() - 0.5).slice(0, 2 + (n % 5));
+    if (chosen.filter((job) => job.includes('"there"')).length > 1) continue;
+    const answers = async (list: readonly string[]): Promise<{ disposition: string }[]> =>
+      ((await outcome(`[${list.join()}]`, "report")) as { answers: { disposition: string }[] }).answers;
+    const together = await answers(chosen);
+    // One window sends the whole list the other way.
+    assert.equal(together, (await answers([...chosen, throttled])).slice(0, -1), chosen.join());
+    for (const { disposition } of together) seen.add(disposition);
+  }
+  assert.equal([...seen].sort(), [
+    "duplicate",
+    "id_conflict",
+    "inserted",
+    "quarantined",
+    "replayed",
+    "withheld",
+  ]);
 });
 
 ways("whatever the fields and however they are written", async () => {

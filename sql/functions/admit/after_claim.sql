@@ -24,7 +24,9 @@ begin
     update :SCHEMA.queue_share q
     set position = greatest(q.position, s.position)
     from unnest(pass.shares) s
-    where q.queue = s.queue and s.queue in (select c.queue from unnest(pass.chosen) c)
+    where q.queue = s.queue and s.queue in (
+        select l.queue from unnest((pass.chosen).lane_of) c(lane) join unnest(pass.lanes) l on l.place =
+          c.lane)
       and q.queue = any (array(
         select o.queue from :SCHEMA.queue_share o
         where o.queue in (select u.queue from unnest(pass.shares) u)
@@ -34,7 +36,7 @@ begin
   if pass.quantum is not null or pass.crowded or pass.partial then
     perform :SCHEMA.rotate_lanes(pass, after_claim.at_ms);
   end if;
-  if pass.keys is not null then
+  if (pass.chosen).keys is not null then
     delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
   end if;
 end;

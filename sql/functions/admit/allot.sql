@@ -16,23 +16,19 @@ begin
       select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s
         where allot.shares is not null
     ), turn as (
-      select p.queue, p.partition_key, row_number() over (
-          partition by p.queue order by p.served_at_ms, p.first_lane) as place,
-            count(*) over (partition by p.queue) as partitions
-      from (
-        select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
-        from unnest(allot.lanes) with ordinality u
-        group by u.queue, u.partition_key) p
+      select p.part, row_number() over (partition by p.queue order by p.part) as place,
+        count(*) over (partition by p.queue) as partitions
+      from (select distinct u.queue, u.part from unnest(allot.lanes) u) p
     )
-    select array_agg(cast(row(l.place, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
-      l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+    select array_agg(cast(row(l.place, l.part, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
+      l.rate_classes, l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
         else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
-      end) as :SCHEMA.lane_start) order by l.ordinality)
-    from unnest(allot.lanes) with ordinality l
-    join turn t on t.queue = l.queue and t.partition_key = l.partition_key
+      end) as :SCHEMA.lane_start) order by l.place)
+    from unnest(allot.lanes) l
+    join turn t on t.part = l.part
     left join quota q on q.queue = l.queue
     left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key
       and allot.quantum is not null);

@@ -1,5 +1,5 @@
-create or replace function :SCHEMA.draw_head(line :SCHEMA.lane_start, most integer, at_ms bigint)
-returns :SCHEMA.line_head
+create or replace function :SCHEMA.draw_head(line :SCHEMA.lane_start, most integer)
+returns :SCHEMA.drawn
 language plpgsql
 volatile
 security definer
@@ -11,12 +11,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_head :SCHEMA.line_head;
-  v_last_ms bigint;
-  v_last_key bigint;
+  v_jobs :SCHEMA.batch;
+  v_drawn :SCHEMA.drawn;
 begin
-  select array_agg(d.tid), array_agg(d.key), max(d.scheduled_at_ms), bool_or(d.deadline_ms is not null)
-  into v_head.places, v_head.keys, v_last_ms, v_head.dated
+  select array_agg(d.tid), array_agg(d.key), array_agg(d.scheduled_at_ms), bool_or(d.deadline_ms is not null)
+  into v_jobs.places, v_jobs.keys, v_jobs.times, v_drawn.dated
   from (
     select j.ctid as tid, j.key, j.scheduled_at_ms, j.deadline_ms
     from :SCHEMA.job j
@@ -27,15 +26,11 @@ begin
     order by j.scheduled_at_ms, j.key
     limit most
     for update skip locked) d;
-  v_last_key := v_head.keys[cardinality(v_head.keys)];
-  if :SCHEMA.lane_is_due(line, v_last_key, at_ms) then
-    v_head.reached := array[cast(row(line.no, v_last_ms, v_last_key) as :SCHEMA.lane_reach)];
-  end if;
-  return v_head;
+  v_drawn.jobs := v_jobs;
+  return v_drawn;
 end;
 $$;
 comment on function :SCHEMA.draw_head is
   'What draw does for a single line to which no policy applies: locks up to most available jobs at its head. '
-  'The places and keys are null where there is none; reached says how far the remembered position is worth '
-  'moving.';
+  'Their line and weight are left out.';
 revoke all on function :SCHEMA.draw_head from public;

@@ -11,10 +11,11 @@ declare
 begin
   for v_turn in
     select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.place = any (pass.cut)) as cut_short,
-      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue
-        and c.partition_key = l.partition_key) as served,
-      coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
+      coalesce(sum(c.jobs), 0) as served, coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
     from unnest(pass.lanes) l
+    left join (
+      select o.lane, count(*) as jobs from unnest((pass.chosen).lane_of) o(lane) group by o.lane) c
+      on c.lane = l.place
     left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
     where l.place = any (pass.asked)
     group by l.queue, l.partition_key, p.deficit

@@ -1,4 +1,6 @@
-create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, earlier :SCHEMA.demand[])
+create or replace function :SCHEMA.judge_ceilings(
+  verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[], earlier :SCHEMA.demand[]
+)
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -7,43 +9,35 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
+  v_near text[];
   v_partition record;
-  v_keys bigint[];
   v_room bigint;
   v_over bigint[];
 begin
   foreach v_limit in array verdict.ceilings loop
+    v_near := :SCHEMA.near_ceiling(v_limit, verdict.demands, earlier);
+    continue when v_near = '{}';
     v_over := '{}';
     for v_partition in
-      select p.partition_key, t.room, v_limit.max_concurrent - p.before as most
+      select p.partition_key, p.keys, v_limit.max_concurrent - p.before as most,
+        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key)
+          - p.before) as room
       from (
-        select d.partition_key, sum(d.jobs) as jobs, sum(d.before) as before
-        from (
-          select n.queue, n.partition_key, n.jobs, 0 as before from unnest(verdict.demands) n
-          union all
-          select e.queue, e.partition_key, 0, e.jobs from unnest(earlier) e) d
-        where d.queue = v_limit.queue
+        select d.partition_key, array_agg(j.key order by j.ordinality) as keys, coalesce((
+            select sum(e.jobs) from unnest(earlier) e
+            where e.queue = v_limit.queue and e.partition_key = d.partition_key), 0) as before
+        from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of)) with ordinality
+          j(key, lane, ordinality)
+        join unnest(verdict.demands) d on d.lane = j.lane
+        where d.queue = v_limit.queue and d.partition_key = any (v_near)
         group by d.partition_key) p
-      left join (
-        select h.partition_key, count(*) as running
-        from :SCHEMA.held_place h
-        where h.queue = v_limit.queue and h.partition_key = any (array(
-          select n.partition_key from unnest(verdict.demands) n where n.queue = v_limit.queue))
-        group by h.partition_key) r on r.partition_key = p.partition_key
-      cross join lateral (
-        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.before) as room) t
-      where p.jobs > t.room
     loop
-      v_keys := array(
-        select c.key from unnest(verdict.admitted) with ordinality c
-        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key
-        order by c.ordinality);
       v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_keys), v_partition.most) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
       end if;
-      v_over := v_over || v_keys[(v_room + 1)::integer :];
+      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
     end loop;
     continue when v_over = '{}';
     case v_limit.on_saturated
@@ -51,7 +45,7 @@ begin
       when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
       else null;
     end case;
-    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit',
+    verdict := :SCHEMA.refuse(verdict, lanes, v_over, 'concurrency_limit',
       v_limit.on_saturated in ('queue', 'cancel_running'));
   end loop;
   return verdict;

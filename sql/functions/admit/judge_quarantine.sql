@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.judge_quarantine(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.judge_quarantine(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -17,12 +17,12 @@ begin
     from :SCHEMA.job j
     join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
       :SCHEMA.fingerprint(j.kind, j.payload))
-    where j.key = any (array(select c.key from unnest(verdict.admitted) c)));
+    where j.key = any ((verdict.admitted).keys));
   if v_bad = '{}' then
     return verdict;
   end if;
   perform :SCHEMA.quarantine_jobs(v_bad);
-  return :SCHEMA.refuse(verdict, v_bad, 'quarantine', false);
+  return :SCHEMA.refuse(verdict, lanes, v_bad, 'quarantine', false);
 end;
 $$;
 comment on function :SCHEMA.judge_quarantine is

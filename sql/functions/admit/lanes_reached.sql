@@ -7,16 +7,20 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_lane :SCHEMA.lane_start;
+  v_last bigint := (pass.chosen).keys[cardinality((pass.chosen).keys)];
 begin
-  -- Most calls come too soon after the last move of their lines, and need not look at what they chose.
+  -- Most calls come too soon after the last move of their lines, and need not look at what they chose: one
+  -- job tells well enough how far the keys have come.
   foreach v_lane in array coalesce(pass.lanes, '{}') loop
-    if v_lane.moved_at_ms < at_ms - 50 then
+    if :SCHEMA.lane_is_due(v_lane, v_last, at_ms) then
       return array(
-        select cast(row(l.no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
+        select cast(row(l.no, r.due_ms, r.key) as :SCHEMA.lane_reach)
         from (
-          select distinct on (c.lane) c.lane, c.scheduled_at_ms, c.key
-          from unnest(pass.chosen) c
-          order by c.lane, c.scheduled_at_ms desc, c.key desc) r
+          select distinct on (c.lane) c.lane, c.due_ms, c.key
+          from (
+            select unnest((pass.chosen).lane_of) as lane, unnest((pass.chosen).times) as due_ms,
+              unnest((pass.chosen).keys) as key) c
+          order by c.lane, c.due_ms desc, c.key desc) r
         join unnest(pass.lanes) l on l.place = r.lane
         where :SCHEMA.lane_is_due(l, r.key, at_ms)
         order by l.no);

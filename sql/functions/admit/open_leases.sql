@@ -6,11 +6,12 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
 as $$
 declare
+  v_numbers bigint[];
   v_leases bigint[];
 begin
+  -- The rows are written, and so numbered, in the order of the demands.
   with opened as (
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
     select open_leases.lease_id, open_leases.worker,
@@ -18,13 +19,12 @@ begin
       case when d.queue = any (pass.own_leases) then d.partition_key end,
       open_leases.at_ms, open_leases.expires_at_ms, d.keys
     from unnest(pass.demands) d
-    returning lease.lease_no, lease.keys[1] as first_key
+    returning lease.lease_no
   )
-  select array_agg(o.lease_no order by l.place)
-  into v_leases
-  from unnest(pass.lanes) l
-  left join unnest(pass.demands) d on d.lane = l.place
-  left join opened o on o.first_key = d.keys[1];
+  select array_agg(o.lease_no order by o.lease_no) into v_numbers from opened o;
+  for v_at in 1 .. cardinality(v_numbers) loop
+    v_leases[pass.demands[v_at].lane] := v_numbers[v_at];
+  end loop;
   return v_leases;
 end;
 $$;

@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.pass_over_busy(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.pass_over_busy(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -25,14 +25,14 @@ begin
     where exists (
       select from :SCHEMA.rate_class r where r.name = any (d.rate_classes) and r.name <> all (v_classes)));
   if v_busy <> '{}' then
-    verdict := :SCHEMA.refuse(verdict, v_busy, 'rate_class', true);
+    verdict := :SCHEMA.refuse(verdict, lanes, v_busy, 'rate_class', true);
   end if;
   v_busy := array(
     select k from unnest(verdict.demands) d cross join unnest(d.keys) k
     where exists (
       select from :SCHEMA.concurrency_limit m where m.queue = d.queue and m.queue <> all (v_queues)));
   if v_busy <> '{}' then
-    verdict := :SCHEMA.refuse(verdict, v_busy, 'concurrency_limit', true);
+    verdict := :SCHEMA.refuse(verdict, lanes, v_busy, 'concurrency_limit', true);
   end if;
   return verdict;
 end;

@@ -1,24 +1,38 @@
-create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, keys bigint[], reason text, closes boolean)
+create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[],
+  keys bigint[], reason text, closes boolean)
 returns :SCHEMA.verdict
 language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_left :SCHEMA.batch;
 begin
   verdict.refusals := verdict.refusals || array(
-    select cast(row(c.queue, refuse.reason, count(*)) as :SCHEMA.refusal)
-    from unnest(verdict.admitted) c
-    where c.key = any (keys)
-    group by c.queue);
+    select cast(row(d.queue, refuse.reason, count(*)) as :SCHEMA.refusal)
+    from unnest(verdict.demands) d
+    cross join unnest(d.keys) k(key)
+    where k.key in (select u.key from unnest(refuse.keys) u(key))
+    group by d.queue);
   if closes then
     verdict.closed := verdict.closed || array(
-      select distinct c.lane from unnest(verdict.admitted) c where c.key = any (keys));
+      select distinct d.lane
+      from unnest(verdict.demands) d
+      cross join unnest(d.keys) k(key)
+      where k.key in (select u.key from unnest(refuse.keys) u(key)));
   end if;
   -- Not in, and no subscripts: that is a look-up in a hash table and one walk, in order.
-  verdict.admitted := array(
-    select c from unnest(verdict.admitted) c where c.key not in (select k.key from unnest(keys) k(key)));
-  verdict.demands := :SCHEMA.sum_demands(verdict.admitted);
+  select array_agg(j.place), array_agg(j.key), array_agg(j.lane), array_agg(j.weight), array_agg(j.due_ms)
+  into v_left.places, v_left.keys, v_left.lane_of, v_left.weights, v_left.times
+  from (
+    select unnest((verdict.admitted).places) as place, unnest((verdict.admitted).keys) as key,
+      unnest((verdict.admitted).lane_of) as lane, unnest((verdict.admitted).weights) as weight,
+      unnest((verdict.admitted).times) as due_ms) j
+  where j.key not in (select u.key from unnest(refuse.keys) u(key));
+  verdict.admitted := v_left;
+  verdict.demands := :SCHEMA.sum_demands(v_left, lanes);
+  verdict.spent := null;
   return verdict;
 end;
 $$;

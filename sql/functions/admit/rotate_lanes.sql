@@ -9,6 +9,11 @@ as $$
 declare
   v_lane bigint;
 begin
+  if pass.crowded then
+    -- What can't be served must not stand before what can: there are more lines than a call looks at.
+    perform :SCHEMA.serve_lanes(array(
+      select l.no from unnest(pass.lanes) l where l.place = any (pass.held)), at_ms);
+  end if;
   if pass.quantum is not null then
     perform :SCHEMA.end_turns(pass, at_ms);
   elsif pass.crowded then
@@ -17,11 +22,17 @@ begin
   else
     -- Some got one more than others, or were not asked: only then does it matter who is next.
     perform :SCHEMA.serve_lanes(array(
+      with got as (
+        select l.queue, l.part, count(*) as jobs
+        from unnest((pass.chosen).lane_of) c(lane)
+        join unnest(pass.lanes) l on l.place = c.lane
+        group by l.queue, l.part
+      )
       select l.no
       from unnest(pass.lanes) l
-      where l.place = any (pass.dry) or (l.queue, l.partition_key) in (
-        select c.queue, c.partition_key from unnest(pass.chosen) c
-        where c.rank = (select max(m.rank) from unnest(pass.chosen) m where m.queue = c.queue))), at_ms);
+      where l.place = any (pass.dry) or l.part in (
+        select g.part from got g where g.jobs = (select max(m.jobs) from got m where m.queue = g.queue))),
+      at_ms);
   end if;
   if pass.crowded then
     for v_lane in select l.no from unnest(pass.lanes) l where l.place = any (pass.dry) loop

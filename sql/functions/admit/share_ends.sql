@@ -1,4 +1,6 @@
-create or replace function :SCHEMA.share_ends(shares :SCHEMA.queue_share[], admitted :SCHEMA.candidate[])
+create or replace function :SCHEMA.share_ends(
+  shares :SCHEMA.queue_share[], admitted :SCHEMA.batch, lanes :SCHEMA.lane_start[]
+)
 returns :SCHEMA.queue_share[]
 language plpgsql
 stable
@@ -11,8 +13,11 @@ begin
       round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
       as :SCHEMA.queue_share))
     from unnest(shares) s
-    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue =
-      s.queue
+    left join (
+      select l.queue, count(*) as jobs
+      from unnest(admitted.lane_of) a(lane)
+      join unnest(lanes) l on l.place = a.lane
+      group by l.queue) n on n.queue = s.queue
     left join :SCHEMA.queue w on w.queue = s.queue);
 end;
 $$;

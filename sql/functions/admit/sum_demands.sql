@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.sum_demands(candidates :SCHEMA.candidate[])
+create or replace function :SCHEMA.sum_demands(jobs :SCHEMA.batch, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.demand[]
 language plpgsql
 immutable
@@ -6,16 +6,14 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- The jobs of a line have the same classes, so its first job speaks for all.
   return array(
-    select cast(row(s.lane, (f.job).queue, (f.job).partition_key, (f.job).rate_classes, s.jobs, s.weight,
+    select cast(row(s.lane, (f.line).queue, (f.line).partition_key, (f.line).rate_classes, s.jobs, s.weight,
       s.keys) as :SCHEMA.demand)
     from (
-      select c.lane, min(c.ordinality)::integer as first, count(*) as jobs, sum(c.weight) as weight,
-        array_agg(c.key) as keys
-      from unnest(candidates) with ordinality c
-      group by c.lane) s
-    cross join lateral (select candidates[s.first] as job offset 0) f);
+      select j.lane, count(*) as jobs, sum(j.weight) as weight, array_agg(j.key) as keys
+      from (select unnest(jobs.lane_of) as lane, unnest(jobs.keys) as key, unnest(jobs.weights) as weight) j
+      group by j.lane) s
+    cross join lateral (select lanes[s.lane] as line offset 0) f);
 end;
 $$;
 comment on function :SCHEMA.sum_demands is

@@ -1,4 +1,6 @@
-create or replace function :SCHEMA.usable_lanes(lanes :SCHEMA.lane_start[], at_ms bigint)
+create or replace function :SCHEMA.usable_lanes(
+  lanes :SCHEMA.lane_start[], flags :SCHEMA.gate_flags, at_ms bigint
+)
 returns :SCHEMA.lane_choice
 language plpgsql
 stable
@@ -6,60 +8,58 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set enable_bitmapscan = off
 as $$
 declare
   v_choice :SCHEMA.lane_choice;
-  v_classes text[];
-  v_full :SCHEMA.partition[];
+  v_short text[];
+  v_full integer[] := '{}';
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
-  with line as materialized (
-    select l.queue, l.partition_key, l.class_key from unnest(usable_lanes.lanes) l
-  ), short as (
-    select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
-    from (select distinct l.class_key from line l where l.class_key <> '') k
-    cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n(name)
-    join :SCHEMA.rate_class r on r.name = n.name
-    where :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
-  ), saturated as (
-    select m.queue, r.partition_key
-    from (select l.queue, array_agg(l.partition_key) as partition_keys from line l group by l.queue) q
-    join :SCHEMA.concurrency_limit m on m.queue = q.queue and m.on_saturated = 'queue'
-    cross join lateral (
-      select h.partition_key
-      from :SCHEMA.held_place h
-      where h.queue = m.queue and h.partition_key = any (q.partition_keys)
-      group by h.partition_key
-      having count(*) >= m.max_concurrent) r
-  )
-  select s.names, s.ready_ms, f.partitions
-  into v_classes, v_choice.ready_ms, v_full
-  from (select array_agg(s.name) as names, min(s.ready_ms) as ready_ms from short s) s
-  cross join (
-    select array_agg(cast(row(f.queue, f.partition_key, 0) as :SCHEMA.partition)) as partitions
-      from saturated f) f;
-  if v_classes is null and v_full is null then
+  if flags.classes then
+    select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
+    into v_short, v_choice.ready_ms
+    from :SCHEMA.rate_class r
+    where r.name in (select n.name from unnest(lanes) l cross join unnest(l.rate_classes) n(name))
+      and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
+  end if;
+  if flags.ceilings then
+    -- Where the leases might fill the partition, the jobs of them that still run are counted.
+    v_full := array(
+      select f.part
+      from (
+        select p.part, p.queue, p.partition_key, m.max_concurrent
+        from (select distinct on (l.part) l.part, l.queue, l.partition_key from unnest(lanes) l) p
+        join :SCHEMA.concurrency_limit m on m.queue = p.queue and m.on_saturated = 'queue'
+        where (
+          select sum(cardinality(h.keys)) from :SCHEMA.lease h
+          where h.queue = p.queue and h.partition_key = p.partition_key) >= m.max_concurrent
+        offset 0) f
+      where :SCHEMA.running_in(f.queue, f.partition_key) >= f.max_concurrent);
+  end if;
+  if v_short is null and v_full = '{}' then
     v_choice.lanes := lanes;
+    v_choice.refusals := '{}';
+    v_choice.held := '{}';
     return v_choice;
   end if;
   with judged as (
-    select l, l.ordinality, case
-        when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
-        when exists (
-          select from unnest(v_full) f where f.queue = l.queue and f.partition_key = l.partition_key) then
-          'concurrency_limit'
+    select l, l.place, case
+        when l.rate_classes && v_short then 'rate_class'
+        when l.part = any (v_full) then 'concurrency_limit'
       end as reason
-    from unnest(usable_lanes.lanes) with ordinality l
+    from unnest(lanes) l
   )
-  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter
-    (where j.reason is null), array_agg(cast(row((j.l).queue, j.reason,
-      1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
-      select from :SCHEMA.job w
-      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
-        and w.sticky_worker = (j.l).sticky_worker
-        and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
-        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
-  into v_choice.lanes, v_choice.refusals
+  select array_agg(j.l order by j.place) filter (where j.reason is null),
+    array_agg(j.place) filter (where j.reason is not null),
+    array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (
+      where j.reason is not null and exists (
+        select from :SCHEMA.job w
+        where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
+          and w.sticky_worker = (j.l).sticky_worker
+          and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
+          and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
+  into v_choice.lanes, v_choice.held, v_choice.refusals
   from judged j;
   return v_choice;
 end;

@@ -17,6 +17,7 @@ begin
     v_signature := (job ->> 'signature_hash')::numeric;
     v_input.attempt := coalesce((job ->> 'attempt')::integer, 1);
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('job', job, '{attempt}', '{priority,delay_ms}', '{signature_hash}');
     perform :SCHEMA.raise_invalid('job', sqlerrm, 'numbers within their bounds');
   end;
   -- Higher first, as the core has it, is the negative; the least integer has none.

@@ -11,7 +11,7 @@ declare
   v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
-    'rate_limit_policy,idempotency_mode,retention_ms}');
+    'rate_limit_policy,idempotency_mode,retention_ms}', '{retry_policy,rate_limit_policy}');
   v_retry := coalesce(config -> 'retry_policy', '{}');
   v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
@@ -30,6 +30,12 @@ begin
     v_policy.idempotency_mode := config ->> 'idempotency_mode';
     v_policy.retention_ms := (config ->> 'retention_ms')::bigint;
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('task_config', coalesce(config, '{}'), '{priority}', '{retention_ms}',
+      '{}');
+    perform :SCHEMA.raise_unreadable('retry_policy', v_retry, '{max_attempts}',
+      '{base_delay_ms,max_delay_ms}', '{backoff_multiplier}');
+    perform :SCHEMA.raise_unreadable('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}',
+      '{}', '{}');
     perform :SCHEMA.raise_invalid('task_config', sqlerrm, 'numbers within their bounds');
   end;
   perform :SCHEMA.check_task_name(v_policy.task_name);

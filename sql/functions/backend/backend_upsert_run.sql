@@ -23,6 +23,8 @@ begin
       then v_now end);
     v_new.duration_ms := (run ->> 'duration_ms')::bigint;
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('run', run, '{attempt}', '{started_at_ms,finished_at_ms,duration_ms}',
+      '{}');
     perform :SCHEMA.raise_invalid('run', sqlerrm, 'numbers within their bounds');
   end;
   if v_status is null or v_status not in ('running', 'success', 'failed', 'canceled', 'timeout') then
@@ -35,6 +37,8 @@ begin
   perform :SCHEMA.check_task_name(run ->> 'task_name');
   perform :SCHEMA.check_range('attempt', v_new.attempt, 1, 2147483647);
   perform :SCHEMA.check_range('started_at_ms', v_new.started_at_ms, 0, 315576000000000);
+  perform :SCHEMA.check_range('finished_at_ms', coalesce(v_new.finished_at_ms, 0), 0, 315576000000000);
+  perform :SCHEMA.check_range('duration_ms', coalesce(v_new.duration_ms, 0), 0, 315576000000000);
   if (run ->> 'run_id') ~ '^r[0-9a-f]{16}$' and (:SCHEMA.backend_find_run(run ->> 'run_id')).no is null then
     perform :SCHEMA.raise_invalid('run_id', 'has the form of a generated id', 'any other text');
   end if;

@@ -13,14 +13,17 @@ declare
   v_placed :SCHEMA.placed_job[];
   v_repeat :SCHEMA.placed_job;
 begin
-  if not exists (select from unnest(jobs) j where j.id is not null or j.unique_key is not null)
-    and not (exists (select from :SCHEMA.quarantine) and exists (
-      select from unnest(jobs) j
-      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
-        :SCHEMA.fingerprint(j.kind, j.payload))))
+  if cardinality(jobs) > 1 and not exists (
+    select from unnest(jobs) j
+    where j.unique_window_ms is not null or length(j.id) = 17 and j.id ~ '^j[0-9a-f]+$')
   then
-    v_placed := :SCHEMA.place_plain(jobs, v_at_ms);
-  else
+    begin
+      v_placed := :SCHEMA.place_together(jobs, v_at_ms);
+    exception when sqlstate 'HR000' then
+      null;
+    end;
+  end if;
+  if v_placed is null then
     -- In order of key, so that two batches with the same keys wait for each other instead of deadlocking.
     for v_job in select * from unnest(jobs) j order by j.unique_key nulls first, j.id nulls first, j.ord loop
       if v_job.unique_key = v_last_key then

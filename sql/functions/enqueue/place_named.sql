@@ -122,7 +122,6 @@ begin
 end;
 $$;
 comment on function :SCHEMA.place_named is
-  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, '
-  'id_conflict, quarantined, duplicate, or replaced where the producer asked to replace the holder of the '
-  'key.';
+  'Inserts one job, or says which job stands in the way of its id or unique key: replayed, id_conflict, '
+  'quarantined, duplicate, or replaced where the producer asked to replace the holder of the key.';
 revoke all on function :SCHEMA.place_named from public;

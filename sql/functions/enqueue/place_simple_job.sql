@@ -40,6 +40,7 @@ begin
     or v_job.timeout_ms not between 0 and 315576000000000
     or v_job.retention_ms not between 0 and 315576000000000
     or jsonb_typeof(v_job.headers) <> 'object' or octet_length(v_job.headers::text) > 1024
+    or strpos(v_job.headers::text, 'headrace-') > 0
   then
     return null;
   end if;

@@ -19,25 +19,7 @@ begin
     if json_typeof(v_job) <> 'object' then
       perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' is not an object', 'a list of objects');
     end if;
-    begin
-      perform v_job::jsonb;
-    exception when data_exception then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' can''t be read: ' || sqlerrm,
-        'send a payload that is opaque (with U+0000, say) as payload_base64');
-    end;
-    foreach v_field in array c_bigints || c_integers loop
-      v_value := (v_job -> v_field)::text;
-      if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
-        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job '
-          || v_ord || ')', case when v_field = any (c_integers) then '-2147483648..2147483647'
-            else '-2^63..2^63-1' end);
-      elsif v_value <> 'null' and trim(both '"' from v_value)::numeric not between
-          (case when v_field = any (c_integers) then -2147483648 else -9223372036854775808 end)
-          and (case when v_field = any (c_integers) then 2147483647 else 9223372036854775807 end) then
-        perform :SCHEMA.raise_invalid(v_field, 'is out of bounds: ' || v_value || ' (job ' || v_ord || ')',
-          case when v_field = any (c_integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
-      end if;
-    end loop;
+    perform :SCHEMA.raise_unreadable('jobs', v_job, c_integers, c_bigints, '{}', ' (job ' || v_ord || ')');
     v_value := (v_job -> 'pending')::text;
     if v_value not in ('null', 'true', 'false') then
       perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord

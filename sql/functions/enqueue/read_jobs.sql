@@ -65,6 +65,15 @@ begin
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
           'unique_window_ms|needs a unique_key|one of the two'
+        -- A list or an object is taken for a text by its text: where that begins like one, ask.
+        when ascii(r.queue) in (91, 123) or ascii(r.partition_key) in (91, 123) or ascii(r.id) in (91, 123)
+          or ascii(r.rate_class) in (91, 123) or ascii(r.unique_key) in (91, 123)
+          or ascii(r.fingerprint) in (91, 123) or ascii(r.sticky_worker) in (91, 123)
+          or ascii(r.periodic_schedule_id) in (91, 123)
+          or r.tags::text ~ '[[{].*[[{]' or r.rate_classes::text ~ '[[{].*[[{]'
+        then
+          :SCHEMA.nested_member(r.o, '{queue,partition_key,id,rate_class,unique_key,fingerprint,'
+            'sticky_worker,periodic_schedule_id}', '{tags,rate_classes}') || '|holds a list or an object|text'
       end,
       null
     ) as :SCHEMA.job_input) order by r.ord)

@@ -10,6 +10,10 @@ declare
   v_fault boolean;
   v_length bigint;
 begin
+  -- The jobs of a list are mostly of one make, so this spares what comes now where it would be in vain.
+  if (list -> 0)::jsonb - :SCHEMA.simple_fields() <> '{}' then
+    return;
+  end if;
   select array_agg(cast(row(r.kind, r.content, r.queue, coalesce(r.partition_key #>> '{}', ''),
       nullif(r.rate_class #>> '{}', ''), coalesce(r.priority, 0), coalesce(r.max_attempts, 25),
       coalesce(r.schema_version, 1), coalesce(r.delay_ms, 0), nullif(r.timeout_ms, 0),
@@ -23,7 +27,8 @@ begin
       or r.delay_ms not between 0 and 315576000000000
       or r.timeout_ms not between 0 and 315576000000000
       or r.retention_ms not between 0 and 315576000000000
-      or json_typeof(r.headers) <> 'object' or octet_length(r.headers::text) > 1024), false),
+      or json_typeof(r.headers) <> 'object' or octet_length(r.headers::text) > 1024
+      or strpos(r.headers::jsonb::text, 'headrace-') > 0), false),
     -- {} of each job and commas stand for two more characters each, and [] for one more.
     1 + sum(2 + octet_length('"kind":,' || r.kind_json::text)
       + coalesce(octet_length('"payload":,' || r.payload::text), 0)

@@ -6,9 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return (
-    select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
-      + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0));
+  return :SCHEMA.clock_ms((select c.offset_ms from :SCHEMA.test_clock c));
 end;
 $$;
 comment on function :SCHEMA.now_ms is

@@ -55,8 +55,9 @@ begin
       and n.class_key = e.class_key and n.priority = e.priority) l;
   -- Only rows are added, none is locked: a producer that stays in its transaction stalls nobody.
   if v_missing is not null then
-    insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority)
-    select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority
+    insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, rate_classes, priority)
+    select e.queue, e.partition_key, e.sticky_worker, e.class_key, :SCHEMA.class_names(e.class_key),
+      e.priority
     from unnest(v_missing) e;
   end if;
   if v_passed is not null then

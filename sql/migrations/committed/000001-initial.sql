@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6f93a4c5fb03b1ad80ff9eb7a550a8befd33e9be
+--! Hash: sha1:d8e3bb2dd0abc0058f676a50c17ce3330492d1cc
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -219,11 +219,13 @@ comment on type :SCHEMA.lane_entry is 'A line and the first place in it that a j
 
 create type :SCHEMA.lane_start as (
   place integer,
+  part integer,
   no bigint,
   queue text,
   partition_key text,
   sticky_worker text,
   class_key text,
+  rate_classes text[],
   priority integer,
   served_at_ms bigint,
   start_ms bigint,
@@ -233,24 +235,19 @@ create type :SCHEMA.lane_start as (
   most integer
 );
 comment on type :SCHEMA.lane_start is
-  'A line to draw from, its place among those of the call, and where to start in it.';
+  'A line to draw from: its place among those of the call, the number of its partition there, where to start in it, and how '
+  'many jobs it is asked for (null: as many as every other).';
 
-create type :SCHEMA.candidate as (
-  tid tid,
-  key bigint,
-  lane integer,
-  queue text,
-  partition_key text,
-  priority integer,
-  scheduled_at_ms bigint,
-  rate_classes text[],
-  weight integer,
-  deadline_ms bigint,
-  served_at_ms bigint,
-  rank integer
+create type :SCHEMA.batch as (
+  places tid[],
+  keys bigint[],
+  lane_of integer[],
+  weights integer[],
+  times bigint[]
 );
-comment on type :SCHEMA.candidate is
-  'A job that the gate has drawn and locked, with the place of its line and what its policies look at.';
+comment on type :SCHEMA.batch is
+  'Jobs that the gate has drawn and locked, in the order in which they are to run, as arrays of one length (null for none): '
+  'where each is, its key, the place of its line, its weight, when it was due.';
 
 create type :SCHEMA.job_summary as (
   id text,
@@ -393,6 +390,7 @@ create table :SCHEMA.lane (
   partition_key text not null,
   sticky_worker text not null,
   class_key text not null,
+  rate_classes text[] not null default '{}',
   priority integer not null,
   from_ms bigint not null default -1,
   from_key bigint not null default -1,
@@ -840,15 +838,23 @@ create table :SCHEMA.test_clock (
 );
 comment on table :SCHEMA.test_clock is 'Empty, except in tests: its row moves the clock of now_ms().';
 
-create type :SCHEMA.drawn as (jobs :SCHEMA.candidate[], dated boolean);
+create type :SCHEMA.gate_flags as (classes boolean, ceilings boolean, quarantine boolean, offset_ms bigint);
+comment on type :SCHEMA.gate_flags is
+  'What a call of the gate looks up first: which kinds of policy there are at all, and how far a test has moved the clock.';
+
+create type :SCHEMA.drawn as (jobs :SCHEMA.batch, dated boolean);
 comment on type :SCHEMA.drawn is 'The jobs drawn in one round, and whether one of them has a deadline.';
 
 create type :SCHEMA.refusal as (queue text, reason text, n bigint);
 comment on type :SCHEMA.refusal is 'How many candidates of a queue the gate held back for a reason.';
 
-create type :SCHEMA.lane_choice as (lanes :SCHEMA.lane_start[], refusals :SCHEMA.refusal[], ready_ms bigint);
-comment on type :SCHEMA.lane_choice is
-  'The lines that can be served now, and what stands in the way of the others.';
+create type :SCHEMA.lane_choice as (
+  lanes :SCHEMA.lane_start[],
+  held integer[],
+  refusals :SCHEMA.refusal[],
+  ready_ms bigint
+);
+comment on type :SCHEMA.lane_choice is 'The lines that can be served now, and what stands in the way of the others.';
 
 create type :SCHEMA.demand as (
   lane integer,
@@ -864,20 +870,22 @@ comment on type :SCHEMA.demand is
   'their weight, which.';
 
 create type :SCHEMA.verdict as (
-  admitted :SCHEMA.candidate[],
+  admitted :SCHEMA.batch,
   refusals :SCHEMA.refusal[],
   closed integer[],
   demands :SCHEMA.demand[],
   charging text[],
+  spent numeric[],
   short boolean,
   ceilings :SCHEMA.concurrency_limit[],
   own_leases text[],
+  ready_ms bigint,
   at_ms bigint
 );
 comment on type :SCHEMA.verdict is
-  'What the policies say of drawn jobs: who passes, which lines are closed, and what those that pass ask '
-  'for; with the rate classes that were locked for it, whether one of them is short of tokens, the ceilings '
-  'that were locked, their queues, and when it all was.';
+  'What the policies say of drawn jobs: who passes, which lines are closed, and what those that pass ask for, by line; with the '
+  'rate classes that were locked for it, what is to be taken from each (null: to be summed up), whether one is short of tokens, '
+  'the ceilings that were locked, their queues, when the first class without a token has one, and when it all was.';
 
 create type :SCHEMA.lane_reach as (no bigint, last_ms bigint, last_key bigint);
 comment on type :SCHEMA.lane_reach is 'How far jobs of a line have been chosen.';
@@ -892,8 +900,9 @@ comment on type :SCHEMA.line_head is 'Jobs drawn from a single line, and whether
 
 create type :SCHEMA.gate_pass as (
   lanes :SCHEMA.lane_start[],
-  chosen :SCHEMA.candidate[],
+  chosen :SCHEMA.batch,
   refusals :SCHEMA.refusal[],
+  held integer[],
   asked integer[],
   dry integer[],
   cut integer[],
@@ -906,14 +915,11 @@ create type :SCHEMA.gate_pass as (
   decided_ms bigint,
   shares :SCHEMA.queue_share[],
   ready_ms bigint,
-  places tid[],
-  keys bigint[],
-  lane_of integer[],
   reached :SCHEMA.lane_reach[]
 );
 comment on type :SCHEMA.gate_pass is
-  'One call of the gate: the jobs chosen, where they are and the places of their lines; and of these lines '
-  'which were asked, which ran dry, and which had more than they gave.';
+  'One call of the gate: the jobs chosen, the lines, and of these which could not be served (held), which were asked, which ran '
+  'dry, and which had more than they gave.';
 
 create type :SCHEMA.found_jobs as (
   keys bigint[],
@@ -1299,8 +1305,10 @@ $$;
 comment on function :SCHEMA.utf8_text is 'The bytes as text; null where they are not UTF-8.';
 revoke all on function :SCHEMA.utf8_text from public;
 --! EndIncluded internal/utf8_text.sql
---! Included internal/check_keys.sql
-create or replace function :SCHEMA.check_keys(field text, value json, known text[])
+--! Included internal/raise_unreadable.sql
+create or replace function :SCHEMA.raise_unreadable(
+  field text, value json, integers text[], bigints text[], numbers text[], place text default ''
+)
 returns void
 language plpgsql
 stable
@@ -1308,27 +1316,120 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key text;
+  c_whole text := '^-?\d{1,19}$';
+  v_field text;
+  v_problem text;
+  v_text text;
+  v_most numeric;
 begin
+  begin
+    perform value::jsonb;
+  exception when data_exception then
+    v_problem := sqlerrm;
+    -- With its escapes masked it can be taken apart; whichever member can't be read with them is the one.
+    for v_field, v_text in
+      select e.key, regexp_replace(e.value::text, '<u\+([[:xdigit:]]{4})>', '\\u\1', 'g')
+      from json_each(regexp_replace(replace(value::text, '\\', '//'), '\\u([[:xdigit:]]{4})', '<u+\1>',
+        'g')::json) e
+    loop
+      begin
+        perform v_text::jsonb;
+      exception when data_exception then
+        perform :SCHEMA.raise_invalid(left(v_field, 100), 'can''t be read: ' || sqlerrm || place,
+          case
+            when v_field = 'payload' then 'send a payload that is opaque (with U+0000, say) as payload_base64'
+            else 'text without U+0000 or half of a pair of surrogates'
+          end);
+      end;
+    end loop;
+    perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || v_problem || place,
+      'text without U+0000 or half of a pair of surrogates');
+  end;
+  foreach v_field in array integers || bigints || numbers loop
+    v_text := trim(both '"' from (value -> v_field)::text);
+    continue when v_text is null or v_text = 'null';
+    if v_field = any (numbers) then
+      begin
+        perform v_text::double precision;
+      exception when data_exception then
+        perform :SCHEMA.raise_invalid(v_field, 'is not a number: ' || left(v_text, 40) || place, 'a number');
+      end;
+    elsif v_text !~ c_whole then
+      perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_text, 40) || place,
+        case when v_field = any (integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
+    else
+      v_most := case when v_field = any (integers) then 2147483647 else 9223372036854775807 end;
+      if v_text::numeric not between - v_most - 1 and v_most then
+        perform :SCHEMA.raise_invalid(v_field, 'is out of bounds: ' || v_text || place,
+          case when v_field = any (integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
+      end if;
+    end if;
+  end loop;
+end;
+$$;
+comment on function :SCHEMA.raise_unreadable is
+  'Raises HR007 for the first member of an object that can''t be stored, or is not the number that it is to '
+  'be; nothing where there is none. The slow second look after a failure. place follows the message; field '
+  'is named where the name of a member can''t be told.';
+revoke all on function :SCHEMA.raise_unreadable from public;
+--! EndIncluded internal/raise_unreadable.sql
+--! Included internal/nested_member.sql
+create or replace function :SCHEMA.nested_member(value jsonb, flat text[], lists text[])
+returns text
+language sql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+  select e.key
+  from jsonb_each(value) e
+  where (e.key = any (flat) and jsonb_typeof(e.value) in ('object', 'array'))
+    or (e.key = any (lists) and jsonb_typeof(e.value) = 'array'
+      and exists (select from jsonb_array_elements(e.value) m where jsonb_typeof(m) in ('object', 'array')))
+  limit 1;
+$$;
+comment on function :SCHEMA.nested_member is
+  'The first member that holds an object or a list where a plain value belongs, or one of the lists that '
+  'does. A number or a boolean stands for its text.';
+revoke all on function :SCHEMA.nested_member from public;
+--! EndIncluded internal/nested_member.sql
+--! Included internal/check_keys.sql
+create or replace function :SCHEMA.check_keys(field text, value json, known text[],
+  nested text[] default '{}')
+returns void
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_wrong record;
+begin
+  if json_typeof(value) is distinct from 'object' then
+    perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
+  end if;
   if value::text like '%\\u%' then
     begin
       perform value::jsonb;
     exception when data_exception then
-      perform :SCHEMA.raise_invalid(field, 'can''t be read: ' || sqlerrm, 'text without U+0000');
+      perform :SCHEMA.raise_unreadable(field, value, '{}', '{}', '{}');
     end;
   end if;
-  if json_typeof(value) is distinct from 'object' then
-    perform :SCHEMA.raise_invalid(field, 'must be an object', array_to_string(known, ', '));
-  end if;
-  select k into v_key from json_object_keys(value) k where k <> all (known) limit 1;
-  if found then
-    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_key, 40),
+  select e.key, e.key = any (known) as known into v_wrong
+  from json_each(value) e
+  where e.key <> all (known) or (json_typeof(e.value) in ('object', 'array') and e.key <> all (nested))
+  limit 1;
+  if found and v_wrong.known then
+    perform :SCHEMA.raise_invalid(v_wrong.key, 'holds a list or an object', 'a plain value');
+  elsif found then
+    perform :SCHEMA.raise_invalid(field, 'has an unknown field: ' || left(v_wrong.key, 40),
       array_to_string(known, ', '));
   end if;
 end;
 $$;
 comment on function :SCHEMA.check_keys is
-  'Raises HR007 invalid unless the value is an object with none but these keys.';
+  'Raises HR007 invalid unless the value is an object with none but these keys, with plain values but for '
+  'those that may be nested.';
 revoke all on function :SCHEMA.check_keys from public;
 --! EndIncluded internal/check_keys.sql
 --! Included internal/check_item_keys.sql
@@ -1395,6 +1496,23 @@ comment on function :SCHEMA.policy_backoff_ms is
   'more; never above max_ms (0: a day). attempt counts from 0. Null without a base.';
 revoke all on function :SCHEMA.policy_backoff_ms from public;
 --! EndIncluded internal/policy_backoff_ms.sql
+--! Included internal/clock_ms.sql
+create or replace function :SCHEMA.clock_ms(offset_ms bigint)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return floor(extract(epoch from clock_timestamp()) * 1000)::bigint + coalesce(offset_ms, 0);
+end;
+$$;
+comment on function :SCHEMA.clock_ms is
+  'What now_ms does for a caller who has read the row of test_clock: the time in milliseconds since the '
+  'epoch, moved by offset_ms.';
+revoke all on function :SCHEMA.clock_ms from public;
+--! EndIncluded internal/clock_ms.sql
 --! Included internal/now_ms.sql
 create or replace function :SCHEMA.now_ms()
 returns bigint
@@ -1404,9 +1522,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return (
-    select floor(extract(epoch from clock_timestamp()) * 1000)::bigint
-      + coalesce((select c.offset_ms from :SCHEMA.test_clock c), 0));
+  return :SCHEMA.clock_ms((select c.offset_ms from :SCHEMA.test_clock c));
 end;
 $$;
 comment on function :SCHEMA.now_ms is
@@ -1983,8 +2099,9 @@ begin
       and n.class_key = e.class_key and n.priority = e.priority) l;
   -- Only rows are added, none is locked: a producer that stays in its transaction stalls nobody.
   if v_missing is not null then
-    insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, priority)
-    select e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority
+    insert into :SCHEMA.lane (queue, partition_key, sticky_worker, class_key, rate_classes, priority)
+    select e.queue, e.partition_key, e.sticky_worker, e.class_key, :SCHEMA.class_names(e.class_key),
+      e.priority
     from unnest(v_missing) e;
   end if;
   if v_passed is not null then
@@ -2333,24 +2450,26 @@ as $$
 declare
   v_placed record;
 begin
+  -- Without what is usual anyway, so that it can go the short way.
   select e.* into v_placed
   from :SCHEMA.enqueue_many(json_build_array(jsonb_strip_nulls(jsonb_build_object(
     'kind', kind,
     'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n',
       ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
-    'priority', priority, 'weight', weight,
+    'priority', priority, 'weight', nullif(weight, 1),
     'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
     'delay_ms', :SCHEMA.interval_ms('delay', delay),
     'max_attempts', max_attempts, 'unique_key', unique_key,
     'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
-    'unique_scope', unique_scope, 'unique_replace', unique_replace,
+    'unique_scope', nullif(unique_scope, 'kind'), 'unique_replace', unique_replace,
     'unique_debounce_ms', :SCHEMA.interval_ms('unique_debounce', unique_debounce),
     'tags', tags,
     'retention_ms', :SCHEMA.interval_ms('retention', retention),
     'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
     'deadline_ms', :SCHEMA.instant_ms('deadline', deadline),
-    'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
+    'id', id, 'sticky_worker', sticky_worker, 'pending', nullif(pending, false), 'schema_version',
+      schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
     perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,
@@ -2425,6 +2544,7 @@ begin
     or v_job.timeout_ms not between 0 and 315576000000000
     or v_job.retention_ms not between 0 and 315576000000000
     or jsonb_typeof(v_job.headers) <> 'object' or octet_length(v_job.headers::text) > 1024
+    or strpos(v_job.headers::text, 'headrace-') > 0
   then
     return null;
   end if;
@@ -2478,6 +2598,10 @@ declare
   v_fault boolean;
   v_length bigint;
 begin
+  -- The jobs of a list are mostly of one make, so this spares what comes now where it would be in vain.
+  if (list -> 0)::jsonb - :SCHEMA.simple_fields() <> '{}' then
+    return;
+  end if;
   select array_agg(cast(row(r.kind, r.content, r.queue, coalesce(r.partition_key #>> '{}', ''),
       nullif(r.rate_class #>> '{}', ''), coalesce(r.priority, 0), coalesce(r.max_attempts, 25),
       coalesce(r.schema_version, 1), coalesce(r.delay_ms, 0), nullif(r.timeout_ms, 0),
@@ -2491,7 +2615,8 @@ begin
       or r.delay_ms not between 0 and 315576000000000
       or r.timeout_ms not between 0 and 315576000000000
       or r.retention_ms not between 0 and 315576000000000
-      or json_typeof(r.headers) <> 'object' or octet_length(r.headers::text) > 1024), false),
+      or json_typeof(r.headers) <> 'object' or octet_length(r.headers::text) > 1024
+      or strpos(r.headers::jsonb::text, 'headrace-') > 0), false),
     -- {} of each job and commas stand for two more characters each, and [] for one more.
     1 + sum(2 + octet_length('"kind":,' || r.kind_json::text)
       + coalesce(octet_length('"payload":,' || r.payload::text), 0)
@@ -2766,14 +2891,17 @@ declare
   v_placed :SCHEMA.placed_job[];
   v_repeat :SCHEMA.placed_job;
 begin
-  if not exists (select from unnest(jobs) j where j.id is not null or j.unique_key is not null)
-    and not (exists (select from :SCHEMA.quarantine) and exists (
-      select from unnest(jobs) j
-      join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
-        :SCHEMA.fingerprint(j.kind, j.payload))))
+  if cardinality(jobs) > 1 and not exists (
+    select from unnest(jobs) j
+    where j.unique_window_ms is not null or length(j.id) = 17 and j.id ~ '^j[0-9a-f]+$')
   then
-    v_placed := :SCHEMA.place_plain(jobs, v_at_ms);
-  else
+    begin
+      v_placed := :SCHEMA.place_together(jobs, v_at_ms);
+    exception when sqlstate 'HR000' then
+      null;
+    end;
+  end if;
+  if v_placed is null then
     -- In order of key, so that two batches with the same keys wait for each other instead of deadlocking.
     for v_job in select * from unnest(jobs) j order by j.unique_key nulls first, j.id nulls first, j.ord loop
       if v_job.unique_key = v_last_key then
@@ -2947,73 +3075,146 @@ begin
 end;
 $$;
 comment on function :SCHEMA.place_named is
-  'Inserts one job that has an id or a unique key, or says which job stands in its way: replayed, '
-  'id_conflict, quarantined, duplicate, or replaced where the producer asked to replace the holder of the '
-  'key.';
+  'Inserts one job, or says which job stands in the way of its id or unique key: replayed, id_conflict, '
+  'quarantined, duplicate, or replaced where the producer asked to replace the holder of the key.';
 revoke all on function :SCHEMA.place_named from public;
 --! EndIncluded enqueue/place_named.sql
---! Included enqueue/place_plain.sql
-create or replace function :SCHEMA.place_plain(jobs :SCHEMA.job_input[], at_ms bigint)
+--! Included enqueue/met_jobs.sql
+create or replace function :SCHEMA.met_jobs(jobs :SCHEMA.job_input[], keys bigint[])
 returns :SCHEMA.placed_job[]
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
+  v_placed :SCHEMA.placed_job[];
+begin
+  v_placed := array(
+    select case
+      when j.first_ord <> j.ord then
+        cast(row(j.ord, null, null, 'duplicate', null, false, jsonb_build_object('repeats_job', j.first_ord))
+          as :SCHEMA.placed_job)
+      when n.key is not null then
+        cast(row(j.ord, n.key, :SCHEMA.job_id(n.key, j.id), 'inserted', null, false, null)
+          as :SCHEMA.placed_job)
+      when i.key is not null then
+        cast(row(j.ord, i.key, j.id, case when i.kind = j.kind and i.queue = j.queue
+            and coalesce(i.fingerprint, :SCHEMA.fingerprint(i.kind, i.payload)) = f.fingerprint
+              then 'replayed'
+          else 'id_conflict' end, j.id, false, jsonb_build_object('job_id', j.id)) as :SCHEMA.placed_job)
+      when q.fingerprint is not null then
+        cast(row(j.ord, null, null, 'quarantined', null, false,
+          jsonb_build_object('fingerprint', q.fingerprint)) as :SCHEMA.placed_job)
+      when h.key is not null then
+        cast(row(j.ord, h.key, null, 'duplicate', :SCHEMA.job_id(h.key, h.id), false, null)
+          as :SCHEMA.placed_job)
+    end
+    from (
+      select u.*, case when u.unique_key is not null then
+          first_value(u.ord) over (partition by u.unique_key order by u.id nulls first,
+            u.ord) end as first_ord
+      from unnest(jobs) u) j
+    left join lateral (select b.key from :SCHEMA.job b where b.key = keys[j.ord] offset 0) n on true
+    left join lateral (
+      select b.key, b.kind, b.queue, b.fingerprint, b.payload from :SCHEMA.job b
+      where b.id = j.id and n.key is null offset 0) i on true
+    left join lateral (
+      select coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload)) as fingerprint
+      where n.key is null offset 0) f on true
+    left join lateral (
+      select b.fingerprint from :SCHEMA.quarantine b where b.fingerprint = f.fingerprint offset 0) q on true
+    left join lateral (
+      select b.key, b.id from :SCHEMA.job b
+      where b.unique_key = j.unique_key and b.stage < 2 and n.key is null offset 0) h on true
+    order by j.ord);
+  if array_position(v_placed, null) is not null then
+    perform :SCHEMA.raise_error('HR000', 'a job that was met has ended');
+  end if;
+  return v_placed;
+end;
+$$;
+comment on function :SCHEMA.met_jobs is
+  'What became of each of these jobs, those that were inserted having these keys: the others met a job of '
+  'their id or unique key, or are quarantined. HR000 where the job that one met has ended meanwhile.';
+revoke all on function :SCHEMA.met_jobs from public;
+--! EndIncluded enqueue/met_jobs.sql
+--! Included enqueue/place_together.sql
+create or replace function :SCHEMA.place_together(jobs :SCHEMA.job_input[], at_ms bigint)
+returns :SCHEMA.placed_job[]
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_sequence regclass := quote_ident(:SCHEMA_LITERAL) || '.job_key_seq';
   v_counted text[] := :SCHEMA.counted_kinds(array(select j.kind from unnest(jobs) j));
-  v_keys bigint[];
+  v_quarantine boolean := exists (select from :SCHEMA.quarantine);
+  v_keys bigint[] := array(select nextval(v_sequence) from unnest(jobs));
+  v_inserted bigint;
   v_lanes :SCHEMA.lane_entry[];
 begin
+  -- In this order, as one by one, so that two batches with the same keys wait for each other instead of
+  -- deadlocking.
   with placed as (
     insert into :SCHEMA.job (
-      state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
-        partition_key, kind,
-      payload, fingerprint, rate_classes, timeout_ms, deadline_ms, retention_ms, headers, tags, sticky_worker,
-      class_key, periodic_schedule_id, periodic_tick_ms, counted)
-    select
-      cast(case when j.pending then 'pending' when s.start_ms > place_plain.at_ms then 'scheduled'
-        else 'available' end
-        as :SCHEMA.job_state),
-      j.max_attempts, j.priority, j.weight, j.schema_version, place_plain.at_ms, s.start_ms, j.queue,
-        j.partition_key,
-      j.kind, j.payload, j.fingerprint, j.rate_classes, j.timeout_ms, j.deadline_ms, j.retention_ms,
-        j.headers, j.tags,
-      j.sticky_worker, case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
+      key, state, max_attempts, priority, weight, schema_version, enqueued_at_ms, scheduled_at_ms, queue,
+      partition_key, kind, payload, id, fingerprint, rate_classes, unique_key, timeout_ms, deadline_ms,
+      retention_ms, headers, tags, sticky_worker, class_key, periodic_schedule_id, periodic_tick_ms, counted)
+    select v_keys[j.ord],
+      cast(case when j.pending then 'pending' when s.start_ms > place_together.at_ms then 'scheduled'
+        else 'available' end as :SCHEMA.job_state),
+      j.max_attempts, j.priority, j.weight, j.schema_version, place_together.at_ms, s.start_ms, j.queue,
+      j.partition_key, j.kind, j.payload, j.id, j.fingerprint, j.rate_classes, j.unique_key, j.timeout_ms,
+      j.deadline_ms, j.retention_ms, j.headers, j.tags, j.sticky_worker,
+      case when j.rate_classes is null then '' else :SCHEMA.class_key(j.rate_classes) end,
       j.periodic_schedule_id, j.periodic_tick_ms, nullif(j.kind = any (v_counted), false)
     from unnest(jobs) j
     cross join lateral (
-      select coalesce(j.scheduled_at_ms, place_plain.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
-    order by j.ord
+      select coalesce(j.scheduled_at_ms, place_together.at_ms + coalesce(j.delay_ms, 0)) as start_ms) s
+    where not (v_quarantine and exists (select from :SCHEMA.quarantine q
+        where q.fingerprint = coalesce(j.fingerprint, :SCHEMA.fingerprint(j.kind, j.payload))))
+    order by j.unique_key nulls first, j.id nulls first, j.ord
+    on conflict do nothing
     returning key, state, queue, partition_key, sticky_worker, class_key, priority, scheduled_at_ms
+  ), lines as (
+    select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, p.state, count(*) as jobs,
+      min(p.scheduled_at_ms) as at_ms, min(p.key) as key
+    from placed p
+    group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority, p.state
   ), counted as (
     insert into :SCHEMA.tally (queue, at_ms, arrived, depth)
-    select p.queue, place_plain.at_ms, count(*), count(*) from placed p group by p.queue
+    select l.queue, place_together.at_ms, sum(l.jobs), sum(l.jobs) from lines l group by l.queue
   )
-  select
-    (select array_agg(p.key order by p.key) from placed p),
-    (select array_agg(cast(row(e.queue, e.partition_key, e.sticky_worker, e.class_key, e.priority, e.at_ms,
-      e.key) as :SCHEMA.lane_entry))
-     from (
-       select p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority,
-         min(p.scheduled_at_ms) as at_ms, min(p.key) as key
-       from placed p
-       where p.state = 'available'
-       group by p.queue, p.partition_key, p.sticky_worker, p.class_key, p.priority) e)
-  into v_keys, v_lanes;
+  select sum(l.jobs),
+    array_agg(cast(row(l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.at_ms, l.key)
+      as :SCHEMA.lane_entry)) filter (where l.state = 'available')
+  into v_inserted, v_lanes
+  from lines l;
   perform :SCHEMA.open_lanes(v_lanes);
-  return array(
-    select cast(row(j.ord, v_keys[j.n], 'j' || lpad(to_hex(v_keys[j.n]), 16, '0'), 'inserted', null, false,
-      null) as :SCHEMA.placed_job)
-    from (select u.ord, row_number() over (order by u.ord) as n from unnest(jobs) u) j
-    order by j.n);
+  if v_inserted = cardinality(jobs) then
+    return array(
+      select cast(row(j.ord, v_keys[j.ord], coalesce(j.id, 'j' || lpad(to_hex(v_keys[j.ord]), 16, '0')),
+        'inserted', null, false, null) as :SCHEMA.placed_job)
+      from unnest(jobs) j
+      order by j.ord);
+  end if;
+  return :SCHEMA.met_jobs(jobs, v_keys);
 end;
 $$;
-comment on function :SCHEMA.place_plain is
-  'Inserts jobs that have neither an id nor a unique key of their own: nothing can collide.';
-revoke all on function :SCHEMA.place_plain from public;
---! EndIncluded enqueue/place_plain.sql
+comment on function :SCHEMA.place_together is
+  'Inserts jobs of a list, numbered from 1 and without windows, in one statement, and says what became of '
+  'each. Raises HR000, for the caller to undo it and place them one by one, where a job that stood in the '
+  'way of one has ended meanwhile: its key is free, but not any more in order.';
+revoke all on function :SCHEMA.place_together from public;
+--! EndIncluded enqueue/place_together.sql
 --! Included enqueue/queue_depth_of.sql
 create or replace function :SCHEMA.queue_depth_of(queue text)
 returns bigint
@@ -3090,25 +3291,7 @@ begin
     if json_typeof(v_job) <> 'object' then
       perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' is not an object', 'a list of objects');
     end if;
-    begin
-      perform v_job::jsonb;
-    exception when data_exception then
-      perform :SCHEMA.raise_invalid('jobs', 'job ' || v_ord || ' can''t be read: ' || sqlerrm,
-        'send a payload that is opaque (with U+0000, say) as payload_base64');
-    end;
-    foreach v_field in array c_bigints || c_integers loop
-      v_value := (v_job -> v_field)::text;
-      if v_value <> 'null' and trim(both '"' from v_value) !~ '^-?\d{1,19}$' then
-        perform :SCHEMA.raise_invalid(v_field, 'is not a whole number: ' || left(v_value, 40) || ' (job '
-          || v_ord || ')', case when v_field = any (c_integers) then '-2147483648..2147483647'
-            else '-2^63..2^63-1' end);
-      elsif v_value <> 'null' and trim(both '"' from v_value)::numeric not between
-          (case when v_field = any (c_integers) then -2147483648 else -9223372036854775808 end)
-          and (case when v_field = any (c_integers) then 2147483647 else 9223372036854775807 end) then
-        perform :SCHEMA.raise_invalid(v_field, 'is out of bounds: ' || v_value || ' (job ' || v_ord || ')',
-          case when v_field = any (c_integers) then '-2147483648..2147483647' else '-2^63..2^63-1' end);
-      end if;
-    end loop;
+    perform :SCHEMA.raise_unreadable('jobs', v_job, c_integers, c_bigints, '{}', ' (job ' || v_ord || ')');
     v_value := (v_job -> 'pending')::text;
     if v_value not in ('null', 'true', 'false') then
       perform :SCHEMA.raise_invalid('pending', 'is not a boolean: ' || left(v_value, 40) || ' (job ' || v_ord
@@ -3197,6 +3380,15 @@ begin
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
           'unique_window_ms|needs a unique_key|one of the two'
+        -- A list or an object is taken for a text by its text: where that begins like one, ask.
+        when ascii(r.queue) in (91, 123) or ascii(r.partition_key) in (91, 123) or ascii(r.id) in (91, 123)
+          or ascii(r.rate_class) in (91, 123) or ascii(r.unique_key) in (91, 123)
+          or ascii(r.fingerprint) in (91, 123) or ascii(r.sticky_worker) in (91, 123)
+          or ascii(r.periodic_schedule_id) in (91, 123)
+          or r.tags::text ~ '[[{].*[[{]' or r.rate_classes::text ~ '[[{].*[[{]'
+        then
+          :SCHEMA.nested_member(r.o, '{queue,partition_key,id,rate_class,unique_key,fingerprint,'
+            'sticky_worker,periodic_schedule_id}', '{tags,rate_classes}') || '|holds a list or an object|text'
       end,
       null
     ) as :SCHEMA.job_input) order by r.ord)
@@ -3337,52 +3529,85 @@ revoke all on function :SCHEMA.admit from public;
 --! Included admit/admit_hinted.sql
 create or replace function :SCHEMA.admit_hinted(
   worker text, queues text[], capacity integer, lease_ms bigint, quantum integer default null,
-    lease_id text default null
+    lease_id text default null, job_id text default null
 )
 returns setof :SCHEMA.claim
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
   v_queues text[];
+  v_flags :SCHEMA.gate_flags;
+  v_paused boolean;
   v_pass :SCHEMA.gate_pass;
+  v_chosen :SCHEMA.batch;
   v_hint :SCHEMA.claim;
   v_now bigint;
-  v_limited boolean;
-  v_quarantined boolean;
-  v_paused boolean;
+  v_lease_id text := coalesce(lease_id, gen_random_uuid()::text);
+  v_lease_no bigint;
+  v_leases bigint[];
 begin
-  v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id);
+  v_queues := :SCHEMA.check_admission(worker, queues, capacity, lease_ms, quantum, lease_id, job_id);
   -- Held by every admission, so that set_queue_paused and the like can wait for those that began before them.
   lock table :SCHEMA.lease in row exclusive mode;
-  select exists (select from :SCHEMA.rate_class) or exists (select from :SCHEMA.concurrency_limit),
-    exists (select from :SCHEMA.quarantine),
+  select exists (select from :SCHEMA.rate_class), exists (
+      select from :SCHEMA.concurrency_limit m where m.queue = any (v_queues)),
+    exists (select from :SCHEMA.quarantine), (select c.offset_ms from :SCHEMA.test_clock c),
     exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused)
-  into v_limited, v_quarantined, v_paused;
+  into v_flags.classes, v_flags.ceilings, v_flags.quarantine, v_flags.offset_ms, v_paused;
   if v_paused then
     v_queues := array(
       select q.queue from unnest(v_queues) q(queue)
       where not exists (select from :SCHEMA.queue p where p.queue = q.queue and p.paused));
   end if;
 
-  v_now := :SCHEMA.now_ms();
+  v_now := :SCHEMA.clock_ms(v_flags.offset_ms);
   v_hint.refused := '{}';
   if capacity > 0 and v_queues <> '{}' then
-    v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
-    v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_limited, v_quarantined,
-      v_now);
-    v_now := coalesce(v_pass.decided_ms, v_now);
-    if v_pass.keys is not null then
-      return query
-        select * from :SCHEMA.claim_jobs(v_pass, worker, coalesce(lease_id, gen_random_uuid()::text),
-          v_now, lease_ms);
+    if job_id is null then
+      v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
+      v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_flags, v_now);
+    else
+      v_pass := :SCHEMA.choose_named(v_queues, worker, job_id, v_flags, v_now);
     end if;
-    if v_pass.keys is not null or v_pass.crowded then
+    v_now := coalesce(v_pass.decided_ms, v_now);
+    v_chosen := v_pass.chosen;
+    if v_chosen.keys is not null then
+      if v_pass.own_leases is null then
+        v_lease_no := :SCHEMA.open_lease(v_chosen.keys, worker, v_lease_id, v_now, v_now + lease_ms);
+      else
+        v_leases := :SCHEMA.open_leases(v_pass, worker, v_lease_id, v_now, v_now + lease_ms);
+      end if;
+      -- By their places, which can't change while they are locked: that saves a descent into the index. The
+      -- plan is held to a loop over them, so the rows come back in the order chosen.
+      return query
+        update :SCHEMA.job j
+        set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
+          lease_no = coalesce(v_lease_no, v_leases[c.lane]), claimed_at_ms = v_now, charged = case
+            when j.rate_classes is null or j.rate_classes <@ v_pass.charging then null
+            when v_pass.charging is null then '{}'
+            else array(select n from unnest(j.rate_classes) n where n = any (v_pass.charging))
+          end
+        from (select unnest(v_chosen.places) as tid, unnest(v_chosen.lane_of) as lane) c
+        where j.ctid = c.tid and j.state = 'available'
+        returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
+          j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, case
+            when j.periodic_schedule_id is null then j.headers
+            else coalesce(j.headers, '{}') || jsonb_build_object('headrace-schedule-id',
+              j.periodic_schedule_id, 'headrace-tick-ms', j.periodic_tick_ms::text)
+          end, v_lease_id, j.fence, v_now + admit_hinted.lease_ms,
+          case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
+          case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
+          j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms,
+          null::jsonb, null::bigint, null::bigint;
+    end if;
+    if v_chosen.keys is not null or v_pass.crowded then
       perform :SCHEMA.after_claim(v_pass, worker, v_now);
     end if;
     if v_pass.refusals <> '{}' then
@@ -3398,7 +3623,9 @@ comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
   'or a rate class that held jobs back has a token again (null: nothing waits for a time), by the clock that '
-  'store_now_ms tells. Errors: HR007.';
+  'store_now_ms tells. The claims have state, fence and lease written in one statement; the job of a tick '
+  'has two headers more, which say of which schedule and tick. job_id: claim only this job, by the same '
+  'policies but without its turn; no claim where it can''t run now. Errors: HR007.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -3532,7 +3759,8 @@ revoke all on function :SCHEMA.bring_due from public;
 --! EndIncluded admit/bring_due.sql
 --! Included admit/check_admission.sql
 create or replace function :SCHEMA.check_admission(
-  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer, lease_id text
+  worker text, queues text[], capacity integer, lease_ms bigint, quantum integer, lease_id text,
+  job_id text
 )
 returns text[]
 language plpgsql
@@ -3544,15 +3772,17 @@ as $$
 declare
   v_queue text;
 begin
-  -- Assigned, not performed: that needs no query of its own.
-  worker := :SCHEMA.check_text('worker', worker, 255);
-  capacity := :SCHEMA.check_range('capacity', capacity, 0, 10000);
-  lease_ms := :SCHEMA.check_duration('lease_ms', lease_ms);
-  if quantum is not null then
-    quantum := :SCHEMA.check_range('quantum', quantum, 1, 10000);
-  end if;
-  if lease_id is not null then
-    lease_id := :SCHEMA.check_text('lease_id', lease_id, 255);
+  -- The usual call needs none of the checks: a call of each costs more than this condition.
+  if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
+    and 86400000
+    and quantum is null and lease_id is null and job_id is null) is not true
+  then
+    perform :SCHEMA.check_text('worker', worker, 255),
+      :SCHEMA.check_range('capacity', capacity, 0, 10000),
+      :SCHEMA.check_duration('lease_ms', lease_ms),
+      case when quantum is not null then :SCHEMA.check_range('quantum', quantum, 1, 10000) end,
+      case when lease_id is not null then :SCHEMA.check_text('lease_id', lease_id, 255) end,
+      case when job_id is not null then :SCHEMA.check_text('job_id', job_id, 255) end;
   end if;
   if queues is null or cardinality(queues) > 1000 then
     perform :SCHEMA.raise_invalid('queues', 'has a wrong number of names', '0..1000');
@@ -3573,64 +3803,8 @@ comment on function :SCHEMA.check_admission is
   'name as default.';
 revoke all on function :SCHEMA.check_admission from public;
 --! EndIncluded admit/check_admission.sql
---! Included admit/claim_jobs.sql
-create or replace function :SCHEMA.claim_jobs(pass :SCHEMA.gate_pass, worker text, lease_id text,
-  at_ms bigint, lease_ms bigint)
-returns setof :SCHEMA.claim
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-declare
-  v_lease_no bigint;
-  v_leases bigint[];
-begin
-  if pass.own_leases is null then
-    v_lease_no := :SCHEMA.open_lease(pass.keys, worker, lease_id, at_ms, at_ms + lease_ms);
-  else
-    v_leases := :SCHEMA.open_leases(pass, worker, lease_id, at_ms, at_ms + lease_ms);
-  end if;
-  -- By their places, which can't change while the caller has them locked: that saves a descent into the
-  -- index. The plan is held to a loop over them, so the rows come back in the order chosen.
-  return query
-    update :SCHEMA.job j
-    set state = 'running', fence = least(j.fence, 9223372036854775806) + 1,
-      lease_no = coalesce(v_lease_no, v_leases[c.lane]), claimed_at_ms = claim_jobs.at_ms, charged = case
-        when j.rate_classes is null or j.rate_classes <@ pass.charging then null
-        when pass.charging is null then '{}'
-        else array(select n from unnest(j.rate_classes) n where n = any (pass.charging))
-      end
-    from rows from (unnest(pass.places), unnest(pass.lane_of)) c(tid, lane)
-    where j.ctid = c.tid and j.state = 'available'
-    returning coalesce(j.id, 'j' || encode(int8send(j.key), 'hex')), j.kind, j.queue, j.partition_key,
-      j.priority, j.attempt, j.crash_attempt, j.max_attempts, j.payload, j.schema_version, case
-        when j.periodic_schedule_id is null then j.headers
-        else coalesce(j.headers, '{}') || jsonb_build_object('headrace-schedule-id', j.periodic_schedule_id,
-          'headrace-tick-ms', j.periodic_tick_ms::text)
-      end, claim_jobs.lease_id, j.fence,
-      claim_jobs.at_ms + claim_jobs.lease_ms,
-      case when j.fence > 1 then (select x.checkpoint from :SCHEMA.job_extra x where x.key = j.key) end,
-      case when j.fence > 1 then (select x.cursor from :SCHEMA.job_extra x where x.key = j.key) end,
-      j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms, null::jsonb,
-      null::bigint, null::bigint;
-end;
-$$;
-comment on function :SCHEMA.claim_jobs is
-  'Writes state, fence and lease of jobs that the caller has drawn and locked, in one statement, and returns '
-  'the claims in the order drawn. The job of a tick has two headers more, which say of which schedule and '
-  'tick.';
-revoke all on function :SCHEMA.claim_jobs from public;
---! EndIncluded admit/claim_jobs.sql
 --! Included admit/draw.sql
-create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], taken bigint[])
+create or replace function :SCHEMA.draw(lanes :SCHEMA.lane_start[], share integer, taken bigint[])
 returns :SCHEMA.drawn
 language plpgsql
 volatile
@@ -3645,33 +3819,39 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_jobs :SCHEMA.batch;
   v_drawn :SCHEMA.drawn;
 begin
-  select coalesce(array_agg(d.candidate), '{}'), coalesce(bool_or(d.dated), false)
-  into v_drawn.jobs, v_drawn.dated
+  select array_agg(d.tid), array_agg(d.key), array_agg(d.lane), array_agg(d.weight),
+    array_agg(d.scheduled_at_ms), coalesce(bool_or(d.dated), false)
+  into v_jobs.places, v_jobs.keys, v_jobs.lane_of, v_jobs.weights, v_jobs.times, v_drawn.dated
   from (
-    select d.deadline_ms is not null as dated, cast(row(d.tid, d.key, l.place, l.queue, l.partition_key,
-      l.priority, d.scheduled_at_ms, d.rate_classes, d.weight, d.deadline_ms, l.served_at_ms,
-        row_number() over (
-        partition by l.queue, l.partition_key order by l.priority desc, d.scheduled_at_ms, d.key)) as
-          :SCHEMA.candidate) as candidate
-    from unnest(draw.lanes) l
-    cross join lateral (
-      select j.ctid as tid, j.key, j.scheduled_at_ms, j.rate_classes, j.weight, j.deadline_ms
-      from :SCHEMA.job j
-      where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
-        and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
-        and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
-        and j.state = 'available' and j.key <> all (draw.taken)
-      order by j.scheduled_at_ms, j.key
-      limit l.most
-      for update skip locked) d) d;
+    select r.tid, r.key, r.lane, r.weight, r.scheduled_at_ms, r.dated
+    from (
+      select d.tid, d.key, l.place as lane, d.weight, d.scheduled_at_ms, d.deadline_ms is not null as dated,
+        l.part, l.served_at_ms, l.priority, row_number() over (
+          partition by l.part order by l.priority desc, d.scheduled_at_ms, d.key) as rank
+      from unnest(draw.lanes) l
+      cross join lateral (
+        select j.ctid as tid, j.key, j.scheduled_at_ms, j.weight, j.deadline_ms
+        from :SCHEMA.job j
+        where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+          and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
+          and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
+          and j.state = 'available' and j.key <> all (draw.taken)
+        order by j.scheduled_at_ms, j.key
+        limit coalesce(l.most, draw.share)
+        for update skip locked) d) r
+    order by r.rank, r.served_at_ms, r.priority desc, r.scheduled_at_ms, r.part, r.key) d;
+  v_drawn.jobs := v_jobs;
   return v_drawn;
 end;
 $$;
 comment on function :SCHEMA.draw is
   'Locks available jobs at the head of each line, as many as it is asked for, passing over those that '
-  'another claim holds, and ranks them within their partition by priority, due time and age.';
+  'another claim holds. In the order in which they run where queues have no shares and there is no quantum: '
+  'the partitions take turns job by job, longest waiting first, and within a partition it goes by priority, '
+  'due time and age. share: what a line is asked for that does not say.';
 revoke all on function :SCHEMA.draw from public;
 --! EndIncluded admit/draw.sql
 --! Included admit/lanes_of.sql
@@ -3687,52 +3867,61 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_rows :SCHEMA.lane_start[];
   v_lanes :SCHEMA.lane_start[];
 begin
   if cardinality(lanes_of.queues) = 1 then
-    -- Most queues have a single line, for which nobody need take turns.
-    v_lanes := array(
-      select cast(row(1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
-        l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
+    v_rows := array(
+      select cast(row(1, 1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes,
+        l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+        null) as :SCHEMA.lane_start)
       from :SCHEMA.lane_head l
       where l.queue = lanes_of.queues[1] and l.sticky_worker in ('', lanes_of.worker)
-      limit 2);
-    if cardinality(v_lanes) < 2 then
-      return nullif(v_lanes, '{}');
+      limit lanes_of.most + 1);
+    -- Most queues have a single line, for which nobody need take turns.
+    if cardinality(v_rows) < 2 then
+      return nullif(v_rows, '{}');
     end if;
   end if;
-  with picked as (
-    select l.queue, l.partition_key, min(l.served_at_ms) as served_at_ms
-    from unnest(lanes_of.queues) q(queue)
-    cross join lateral (
-      select n.queue, n.partition_key, n.served_at_ms
-      from :SCHEMA.lane n
-      where n.queue = q.queue and n.sticky_worker in ('', lanes_of.worker)
-      order by n.served_at_ms, n.no
-      limit lanes_of.most) l
-    group by l.queue, l.partition_key
-  ), lanes as (
-    select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
-      l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.start_ms, l.start_key,
-      l.tip_key, l.moved_at_ms, p.served_at_ms
-    from picked p
-    join :SCHEMA.lane_head l on l.queue = p.queue and l.partition_key = p.partition_key
-      and l.sticky_worker in ('', lanes_of.worker)
-    order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no
-  )
-  select array_agg(cast(row(l.place, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority,
-    l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms, 0) as :SCHEMA.lane_start)
-    order by l.place)
+  if v_rows is null or cardinality(v_rows) > lanes_of.most then
+    v_rows := array(
+      select cast(row(1, 1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes,
+        l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+        null) as :SCHEMA.lane_start)
+      from (
+        select distinct n.queue, n.partition_key
+        from unnest(lanes_of.queues) q(queue)
+        cross join lateral (
+          select r.queue, r.partition_key
+          from :SCHEMA.lane r
+          where r.queue = q.queue and r.sticky_worker in ('', lanes_of.worker)
+          order by r.served_at_ms, r.no
+          limit lanes_of.most) n) p
+      join :SCHEMA.lane_head l on l.queue = p.queue and l.partition_key = p.partition_key
+        and l.sticky_worker in ('', lanes_of.worker));
+  end if;
+  select array_agg(cast(row(n.place, n.part, n.no, n.queue, n.partition_key, n.sticky_worker, n.class_key,
+    n.rate_classes, n.priority, n.turn_ms, n.start_ms, n.start_key, n.tip_key, n.moved_at_ms,
+    null) as :SCHEMA.lane_start) order by n.place)
   into v_lanes
   from (
-    select n.*, row_number() over (order by n.served_at_ms, n.priority desc, n.no) as place
-    from lanes n) l;
+    select p.*, min(p.turn) over (partition by p.queue, p.partition_key) as part, p.turn as place
+    from (
+      select d.*, row_number() over (order by d.turn_ms, d.priority desc, d.no) as turn
+      from (
+        select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
+          l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes, l.priority,
+            l.start_ms,
+          l.start_key, l.tip_key, l.moved_at_ms,
+          min(l.served_at_ms) over (partition by l.queue, l.partition_key) as turn_ms
+        from unnest(v_rows) l
+        order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no) d) p) n;
   return v_lanes;
 end;
 $$;
 comment on function :SCHEMA.lanes_of is
-  'The lines that a worker may draw from, least recently served partitions first, each with the place where '
-  'to start.';
+  'The lines that a worker may draw from, least recently served partitions first, each with its place, its '
+  'partition (the place of the first of its lines) and where to start in it.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
 --! Included admit/open_lease.sql
@@ -3760,7 +3949,7 @@ comment on function :SCHEMA.open_lease is
 revoke all on function :SCHEMA.open_lease from public;
 --! EndIncluded admit/open_lease.sql
 --! Included admit/sum_demands.sql
-create or replace function :SCHEMA.sum_demands(candidates :SCHEMA.candidate[])
+create or replace function :SCHEMA.sum_demands(jobs :SCHEMA.batch, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.demand[]
 language plpgsql
 immutable
@@ -3768,16 +3957,14 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- The jobs of a line have the same classes, so its first job speaks for all.
   return array(
-    select cast(row(s.lane, (f.job).queue, (f.job).partition_key, (f.job).rate_classes, s.jobs, s.weight,
+    select cast(row(s.lane, (f.line).queue, (f.line).partition_key, (f.line).rate_classes, s.jobs, s.weight,
       s.keys) as :SCHEMA.demand)
     from (
-      select c.lane, min(c.ordinality)::integer as first, count(*) as jobs, sum(c.weight) as weight,
-        array_agg(c.key) as keys
-      from unnest(candidates) with ordinality c
-      group by c.lane) s
-    cross join lateral (select candidates[s.first] as job offset 0) f);
+      select j.lane, count(*) as jobs, sum(j.weight) as weight, array_agg(j.key) as keys
+      from (select unnest(jobs.lane_of) as lane, unnest(jobs.keys) as key, unnest(jobs.weights) as weight) j
+      group by j.lane) s
+    cross join lateral (select lanes[s.lane] as line offset 0) f);
 end;
 $$;
 comment on function :SCHEMA.sum_demands is
@@ -3794,11 +3981,12 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_nestloop = off
 as $$
 declare
+  v_numbers bigint[];
   v_leases bigint[];
 begin
+  -- The rows are written, and so numbered, in the order of the demands.
   with opened as (
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
     select open_leases.lease_id, open_leases.worker,
@@ -3806,13 +3994,12 @@ begin
       case when d.queue = any (pass.own_leases) then d.partition_key end,
       open_leases.at_ms, open_leases.expires_at_ms, d.keys
     from unnest(pass.demands) d
-    returning lease.lease_no, lease.keys[1] as first_key
+    returning lease.lease_no
   )
-  select array_agg(o.lease_no order by l.place)
-  into v_leases
-  from unnest(pass.lanes) l
-  left join unnest(pass.demands) d on d.lane = l.place
-  left join opened o on o.first_key = d.keys[1];
+  select array_agg(o.lease_no order by o.lease_no) into v_numbers from opened o;
+  for v_at in 1 .. cardinality(v_numbers) loop
+    v_leases[pass.demands[v_at].lane] := v_numbers[v_at];
+  end loop;
   return v_leases;
 end;
 $$;
@@ -3823,8 +4010,8 @@ comment on function :SCHEMA.open_leases is
 revoke all on function :SCHEMA.open_leases from public;
 --! EndIncluded admit/open_leases.sql
 --! Included admit/draw_head.sql
-create or replace function :SCHEMA.draw_head(line :SCHEMA.lane_start, most integer, at_ms bigint)
-returns :SCHEMA.line_head
+create or replace function :SCHEMA.draw_head(line :SCHEMA.lane_start, most integer)
+returns :SCHEMA.drawn
 language plpgsql
 volatile
 security definer
@@ -3836,12 +4023,11 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_head :SCHEMA.line_head;
-  v_last_ms bigint;
-  v_last_key bigint;
+  v_jobs :SCHEMA.batch;
+  v_drawn :SCHEMA.drawn;
 begin
-  select array_agg(d.tid), array_agg(d.key), max(d.scheduled_at_ms), bool_or(d.deadline_ms is not null)
-  into v_head.places, v_head.keys, v_last_ms, v_head.dated
+  select array_agg(d.tid), array_agg(d.key), array_agg(d.scheduled_at_ms), bool_or(d.deadline_ms is not null)
+  into v_jobs.places, v_jobs.keys, v_jobs.times, v_drawn.dated
   from (
     select j.ctid as tid, j.key, j.scheduled_at_ms, j.deadline_ms
     from :SCHEMA.job j
@@ -3852,19 +4038,57 @@ begin
     order by j.scheduled_at_ms, j.key
     limit most
     for update skip locked) d;
-  v_last_key := v_head.keys[cardinality(v_head.keys)];
-  if :SCHEMA.lane_is_due(line, v_last_key, at_ms) then
-    v_head.reached := array[cast(row(line.no, v_last_ms, v_last_key) as :SCHEMA.lane_reach)];
-  end if;
-  return v_head;
+  v_drawn.jobs := v_jobs;
+  return v_drawn;
 end;
 $$;
 comment on function :SCHEMA.draw_head is
   'What draw does for a single line to which no policy applies: locks up to most available jobs at its head. '
-  'The places and keys are null where there is none; reached says how far the remembered position is worth '
-  'moving.';
+  'Their line and weight are left out.';
 revoke all on function :SCHEMA.draw_head from public;
 --! EndIncluded admit/draw_head.sql
+--! Included admit/first_of.sql
+create or replace function :SCHEMA.first_of(jobs :SCHEMA.batch, most integer)
+returns :SCHEMA.batch
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if cardinality(jobs.keys) > most then
+    jobs.places := jobs.places[:most];
+    jobs.keys := jobs.keys[:most];
+    jobs.lane_of := jobs.lane_of[:most];
+    jobs.weights := jobs.weights[:most];
+    jobs.times := jobs.times[:most];
+  end if;
+  return jobs;
+end;
+$$;
+comment on function :SCHEMA.first_of is 'The jobs, or the first of them if they are more than most.';
+revoke all on function :SCHEMA.first_of from public;
+--! EndIncluded admit/first_of.sql
+--! Included admit/join_batches.sql
+create or replace function :SCHEMA.join_batches(first :SCHEMA.batch, second :SCHEMA.batch)
+returns :SCHEMA.batch
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  first.places := first.places || second.places;
+  first.keys := first.keys || second.keys;
+  first.lane_of := first.lane_of || second.lane_of;
+  first.weights := first.weights || second.weights;
+  first.times := first.times || second.times;
+  return first;
+end;
+$$;
+comment on function :SCHEMA.join_batches is 'The jobs of both, the first ones first.';
+revoke all on function :SCHEMA.join_batches from public;
+--! EndIncluded admit/join_batches.sql
 --! Included admit/lane_is_due.sql
 create or replace function :SCHEMA.lane_is_due(lane :SCHEMA.lane_start, last_key bigint, at_ms bigint)
 returns boolean
@@ -3893,16 +4117,20 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_lane :SCHEMA.lane_start;
+  v_last bigint := (pass.chosen).keys[cardinality((pass.chosen).keys)];
 begin
-  -- Most calls come too soon after the last move of their lines, and need not look at what they chose.
+  -- Most calls come too soon after the last move of their lines, and need not look at what they chose: one
+  -- job tells well enough how far the keys have come.
   foreach v_lane in array coalesce(pass.lanes, '{}') loop
-    if v_lane.moved_at_ms < at_ms - 50 then
+    if :SCHEMA.lane_is_due(v_lane, v_last, at_ms) then
       return array(
-        select cast(row(l.no, r.scheduled_at_ms, r.key) as :SCHEMA.lane_reach)
+        select cast(row(l.no, r.due_ms, r.key) as :SCHEMA.lane_reach)
         from (
-          select distinct on (c.lane) c.lane, c.scheduled_at_ms, c.key
-          from unnest(pass.chosen) c
-          order by c.lane, c.scheduled_at_ms desc, c.key desc) r
+          select distinct on (c.lane) c.lane, c.due_ms, c.key
+          from (
+            select unnest((pass.chosen).lane_of) as lane, unnest((pass.chosen).times) as due_ms,
+              unnest((pass.chosen).keys) as key) c
+          order by c.lane, c.due_ms desc, c.key desc) r
         join unnest(pass.lanes) l on l.place = r.lane
         where :SCHEMA.lane_is_due(l, r.key, at_ms)
         order by l.no);
@@ -3942,7 +4170,9 @@ begin
     update :SCHEMA.queue_share q
     set position = greatest(q.position, s.position)
     from unnest(pass.shares) s
-    where q.queue = s.queue and s.queue in (select c.queue from unnest(pass.chosen) c)
+    where q.queue = s.queue and s.queue in (
+        select l.queue from unnest((pass.chosen).lane_of) c(lane) join unnest(pass.lanes) l on l.place =
+          c.lane)
       and q.queue = any (array(
         select o.queue from :SCHEMA.queue_share o
         where o.queue in (select u.queue from unnest(pass.shares) u)
@@ -3952,7 +4182,7 @@ begin
   if pass.quantum is not null or pass.crowded or pass.partial then
     perform :SCHEMA.rotate_lanes(pass, after_claim.at_ms);
   end if;
-  if pass.keys is not null then
+  if (pass.chosen).keys is not null then
     delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
   end if;
 end;
@@ -4013,23 +4243,19 @@ begin
       select s.queue, s.quota from :SCHEMA.share_out(allot.lanes, allot.capacity, allot.shares) s
         where allot.shares is not null
     ), turn as (
-      select p.queue, p.partition_key, row_number() over (
-          partition by p.queue order by p.served_at_ms, p.first_lane) as place,
-            count(*) over (partition by p.queue) as partitions
-      from (
-        select u.queue, u.partition_key, min(u.served_at_ms) as served_at_ms, min(u.ordinality) as first_lane
-        from unnest(allot.lanes) with ordinality u
-        group by u.queue, u.partition_key) p
+      select p.part, row_number() over (partition by p.queue order by p.part) as place,
+        count(*) over (partition by p.queue) as partitions
+      from (select distinct u.queue, u.part from unnest(allot.lanes) u) p
     )
-    select array_agg(cast(row(l.place, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
-      l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+    select array_agg(cast(row(l.place, l.part, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
+      l.rate_classes, l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
         else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
-      end) as :SCHEMA.lane_start) order by l.ordinality)
-    from unnest(allot.lanes) with ordinality l
-    join turn t on t.queue = l.queue and t.partition_key = l.partition_key
+      end) as :SCHEMA.lane_start) order by l.place)
+    from unnest(allot.lanes) l
+    join turn t on t.part = l.part
     left join quota q on q.queue = l.queue
     left join :SCHEMA.partition d on d.queue = l.queue and d.partition_key = l.partition_key
       and allot.quantum is not null);
@@ -4041,7 +4267,7 @@ comment on function :SCHEMA.allot is
 revoke all on function :SCHEMA.allot from public;
 --! EndIncluded admit/allot.sql
 --! Included admit/pass_over_busy.sql
-create or replace function :SCHEMA.pass_over_busy(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.pass_over_busy(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -4068,14 +4294,14 @@ begin
     where exists (
       select from :SCHEMA.rate_class r where r.name = any (d.rate_classes) and r.name <> all (v_classes)));
   if v_busy <> '{}' then
-    verdict := :SCHEMA.refuse(verdict, v_busy, 'rate_class', true);
+    verdict := :SCHEMA.refuse(verdict, lanes, v_busy, 'rate_class', true);
   end if;
   v_busy := array(
     select k from unnest(verdict.demands) d cross join unnest(d.keys) k
     where exists (
       select from :SCHEMA.concurrency_limit m where m.queue = d.queue and m.queue <> all (v_queues)));
   if v_busy <> '{}' then
-    verdict := :SCHEMA.refuse(verdict, v_busy, 'concurrency_limit', true);
+    verdict := :SCHEMA.refuse(verdict, lanes, v_busy, 'concurrency_limit', true);
   end if;
   return verdict;
 end;
@@ -4087,8 +4313,8 @@ revoke all on function :SCHEMA.pass_over_busy from public;
 --! EndIncluded admit/pass_over_busy.sql
 --! Included admit/apply_policies.sql
 create or replace function :SCHEMA.apply_policies(
-  candidates :SCHEMA.candidate[], earlier :SCHEMA.demand[], quarantined boolean, dated boolean,
-    at_ms bigint
+  jobs :SCHEMA.batch, lanes :SCHEMA.lane_start[], earlier :SCHEMA.demand[], flags :SCHEMA.gate_flags,
+    dated boolean, at_ms bigint
 )
 returns :SCHEMA.verdict
 language plpgsql
@@ -4101,47 +4327,51 @@ as $$
 declare
   v_verdict :SCHEMA.verdict;
 begin
-  v_verdict.admitted := candidates;
+  v_verdict.admitted := jobs;
   v_verdict.refusals := '{}';
   v_verdict.closed := '{}';
-  v_verdict.demands := :SCHEMA.sum_demands(candidates);
-  if quarantined then
-    v_verdict := :SCHEMA.judge_quarantine(v_verdict);
+  v_verdict.demands := :SCHEMA.sum_demands(jobs, lanes);
+  if flags.quarantine then
+    v_verdict := :SCHEMA.judge_quarantine(v_verdict, lanes);
   end if;
   if dated then
-    v_verdict := :SCHEMA.judge_deadline(v_verdict);
+    v_verdict := :SCHEMA.judge_deadline(v_verdict, lanes);
   end if;
   if earlier is not null then
-    v_verdict := :SCHEMA.pass_over_busy(v_verdict);
+    v_verdict := :SCHEMA.pass_over_busy(v_verdict, lanes);
   end if;
-  -- Only those of these jobs: queues with other classes never wait for each other. The tokens are those of
-  -- the row as it is once it is locked.
-  select array_agg(l.name), bool_or(l.short) into v_verdict.charging, v_verdict.short
-  from (
-    select r.name, s.weight > :SCHEMA.class_tokens(r, apply_policies.at_ms) as short
+  if flags.classes then
+    -- Only those of these jobs: queues with other classes never wait for each other. The tokens are those of
+    -- the row as it is once it is locked.
+    select array_agg(l.name), array_agg(l.weight), bool_or(l.short)
+    into v_verdict.charging, v_verdict.spent, v_verdict.short
     from (
-      select n.name, sum(d.weight) as weight
-      from unnest(v_verdict.demands) d
-      cross join unnest(d.rate_classes) n(name)
-      group by n.name) s
-    join :SCHEMA.rate_class r on r.name = s.name
-    order by r.name
-    for update of r) l;
-  select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_verdict.ceilings, v_verdict.own_leases
-  from (
-    select m as ceiling from :SCHEMA.concurrency_limit m
-    where m.queue in (select d.queue from unnest(v_verdict.demands) d)
-    order by m.name
-    for update) l;
+      select r.name, s.weight, s.weight > :SCHEMA.class_tokens(r, apply_policies.at_ms) as short
+      from (
+        select n.name, sum(n.weight) as weight
+        from (select unnest(d.rate_classes) as name, d.weight from unnest(v_verdict.demands) d) n
+        group by n.name) s
+      join :SCHEMA.rate_class r on r.name = s.name
+      order by r.name
+      for update of r) l;
+  end if;
+  if flags.ceilings then
+    select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_verdict.ceilings, v_verdict.own_leases
+    from (
+      select m as ceiling from :SCHEMA.concurrency_limit m
+      where m.queue = any (array(select d.queue from unnest(v_verdict.demands) d))
+      order by m.name
+      for update) l;
+  end if;
   if v_verdict.charging is not null or v_verdict.ceilings is not null then
     -- The locks may have been waited for.
-    v_verdict.at_ms := :SCHEMA.now_ms();
+    v_verdict.at_ms := :SCHEMA.clock_ms(flags.offset_ms);
   end if;
   if v_verdict.short then
-    v_verdict := :SCHEMA.judge_rate_classes(v_verdict);
+    v_verdict := :SCHEMA.judge_rate_classes(v_verdict, lanes);
   end if;
   if v_verdict.ceilings is not null then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict, earlier);
+    v_verdict := :SCHEMA.judge_ceilings(v_verdict, lanes, earlier);
   end if;
   if v_verdict.charging is not null then
     perform :SCHEMA.charge_classes(v_verdict);
@@ -4151,8 +4381,8 @@ end;
 $$;
 comment on function :SCHEMA.apply_policies is
   'Judges drawn jobs in their order, each needing every budget that applies to it, and charges the rate '
-  'classes of those that pass. earlier: what passed before in the same call; quarantined, dated: whether '
-  'there is a quarantine, or a job with a deadline. Names lines that are closed for the rest of the call.';
+  'classes of those that pass. earlier: what passed before in the same call; flags, dated: what there is to '
+  'judge by. Names lines that are closed for the rest of the call.';
 revoke all on function :SCHEMA.apply_policies from public;
 --! EndIncluded admit/apply_policies.sql
 --! Included admit/charge_classes.sql
@@ -4164,26 +4394,60 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  if verdict.spent is null then
+    verdict.spent := array(
+      select (select coalesce(sum(d.weight), 0) from unnest(verdict.demands) d
+        where c.name = any (d.rate_classes))
+      from unnest(verdict.charging) with ordinality c(name, place)
+      order by c.place);
+  end if;
   update :SCHEMA.rate_class r
   set level = least(r.burst * r.window_ms::numeric,
         r.level + greatest(0, verdict.at_ms - r.refilled_at_ms) * r.limit_per_window::numeric) - s.spent *
           r.window_ms,
     refilled_at_ms = greatest(r.refilled_at_ms, verdict.at_ms)
-  from (
-    select n.name, sum(d.weight) as spent
-    from unnest(verdict.demands) d
-    cross join unnest(d.rate_classes) n(name)
-    group by n.name) s
-  where r.name = s.name and r.name = any (verdict.charging);
+  from (select unnest(verdict.charging) as name, unnest(verdict.spent) as spent) s
+  where r.name = s.name;
 end;
 $$;
 comment on function :SCHEMA.charge_classes is
   'Takes the tokens of admitted jobs from their rate classes, which the caller has locked.';
 revoke all on function :SCHEMA.charge_classes from public;
 --! EndIncluded admit/charge_classes.sql
+--! Included admit/note_round.sql
+create or replace function :SCHEMA.note_round(pass :SCHEMA.gate_pass, asked :SCHEMA.lane_start[],
+  share integer, drawn :SCHEMA.batch, taken bigint[], closed integer[])
+returns :SCHEMA.gate_pass
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  pass.asked := pass.asked || array(select l.place from unnest(asked) l where l.most is distinct from 0);
+  pass.cut := array(
+    select distinct d.lane
+    from (select unnest(drawn.lane_of) as lane, unnest(drawn.keys) as key) d
+    where d.key not in (select t.key from unnest(taken) t(key)));
+  pass.partial := pass.cut <> '{}' or exists (select from unnest(asked) l where l.most = 0);
+  pass.dry := pass.dry || array(
+    select l.place
+    from unnest(asked) l
+    left join (select d.lane, count(*) as jobs from unnest(drawn.lane_of) d(lane) group by d.lane) d
+      on d.lane = l.place
+    where l.most is distinct from 0 and l.place <> all (pass.cut) and l.place <> all (closed)
+      and coalesce(d.jobs, 0) < coalesce(l.most, share));
+  return pass;
+end;
+$$;
+comment on function :SCHEMA.note_round is
+  'Notes of a round of choose which lines were asked, which had more than was taken of them, and which had '
+  'fewer than they were asked for. share: as in draw.';
+revoke all on function :SCHEMA.note_round from public;
+--! EndIncluded admit/note_round.sql
 --! Included admit/choose.sql
 create or replace function :SCHEMA.choose(queues text[], worker text, capacity integer, quantum integer,
-  limited boolean, quarantined boolean, at_ms bigint)
+  flags :SCHEMA.gate_flags, at_ms bigint)
 returns :SCHEMA.gate_pass
 language plpgsql
 volatile
@@ -4193,19 +4457,21 @@ as $$
 declare
   v_pass :SCHEMA.gate_pass;
   v_lanes :SCHEMA.lane_start[];
+  v_asked :SCHEMA.lane_start[];
   v_usable :SCHEMA.lane_choice;
-  v_head :SCHEMA.line_head;
   v_drawn :SCHEMA.drawn;
-  v_picked :SCHEMA.candidate[];
+  v_picked :SCHEMA.batch;
   v_verdict :SCHEMA.verdict;
   v_taken bigint[] := '{}';
   v_left integer := capacity;
-  v_alone boolean;
-  v_policed boolean := limited or quarantined;
+  v_partitions integer;
+  v_share integer;
+  v_last integer;
+  v_policed boolean := flags.classes or flags.ceilings or flags.quarantine;
 begin
   v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
-  v_pass.chosen := '{}';
   v_pass.refusals := '{}';
+  v_pass.held := '{}';
   v_pass.asked := '{}';
   v_pass.dry := '{}';
   v_pass.cut := '{}';
@@ -4213,81 +4479,82 @@ begin
   v_pass.partial := false;
   v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
   v_lanes := v_pass.lanes;
-  if limited and v_lanes is not null then
-    v_usable := :SCHEMA.usable_lanes(v_lanes, at_ms);
-    v_lanes := v_usable.lanes;
-    v_pass.refusals := coalesce(v_usable.refusals, '{}');
-    v_pass.ready_ms := v_usable.ready_ms;
-  end if;
   if cardinality(v_lanes) = 1 and cardinality(queues) = 1 and quantum is null and not v_policed then
-    v_head := :SCHEMA.draw_head(v_lanes[1], capacity, at_ms);
-    if v_head.dated is not true then
-      v_pass.places := v_head.places;
-      v_pass.keys := v_head.keys;
-      v_pass.reached := v_head.reached;
+    v_drawn := :SCHEMA.draw_head(v_lanes[1], capacity);
+    if v_drawn.dated is not true then
+      v_pass.chosen := v_drawn.jobs;
+      v_last := cardinality((v_drawn.jobs).keys);
+      if :SCHEMA.lane_is_due(v_lanes[1], (v_drawn.jobs).keys[v_last], at_ms) then
+        v_pass.reached := array[cast(row(v_lanes[1].no, (v_drawn.jobs).times[v_last],
+          (v_drawn.jobs).keys[v_last]) as :SCHEMA.lane_reach)];
+      end if;
       return v_pass;
     end if;
   end if;
   if cardinality(queues) > 1 then
     v_pass.shares := :SCHEMA.share_starts(queues);
   end if;
+  -- Where limits have closed no line lately, they are not asked before the draw; a quantum allows no second
+  -- round to make up for it.
+  if v_lanes is not null and (flags.classes or flags.ceilings)
+    and (quantum is not null or :SCHEMA.held_back_lately(queues, at_ms))
+  then
+    v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
+    v_lanes := v_usable.lanes;
+    v_pass.held := v_usable.held;
+    v_pass.refusals := v_usable.refusals;
+    v_pass.ready_ms := v_usable.ready_ms;
+  end if;
 
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call
   -- short when many jobs drop out at the gate; what remains is met by the next call.
   for v_round in 1 .. 20 loop
     exit when v_left = 0 or coalesce(cardinality(v_lanes), 0) = 0;
-    v_alone := cardinality(v_lanes) = 1 and quantum is null;
-    if v_alone then
-      v_lanes[1].most := v_left;
-      v_drawn := :SCHEMA.draw(v_lanes, v_taken);
-      v_picked := v_drawn.jobs;
+    v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
+    if quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1) then
+      v_asked := v_lanes;
+      v_share := (v_left + v_partitions - 1) / v_partitions;
+      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
+      v_picked := :SCHEMA.first_of(v_drawn.jobs, v_left);
     else
-      v_lanes := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-      v_drawn := :SCHEMA.draw(v_lanes, v_taken);
-      v_picked := case
-        when v_pass.shares is null and quantum is null then :SCHEMA.pick_by_turn(v_drawn.jobs, v_left)
-        else :SCHEMA.pick(v_lanes, v_drawn.jobs, v_left, quantum, v_pass.shares)
-      end;
+      v_asked := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
+      v_share := null;
+      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
+      v_picked := :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares);
     end if;
     if v_policed or v_drawn.dated then
-      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.demands, quarantined, v_drawn.dated, at_ms);
+      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.lanes, v_pass.demands, flags, v_drawn.dated,
+        at_ms);
       v_pass.refusals := v_pass.refusals || v_verdict.refusals;
+      v_pass.ready_ms := least(v_pass.ready_ms, v_verdict.ready_ms);
       v_pass.charging := v_pass.charging || v_verdict.charging;
       v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
       v_pass.decided_ms := coalesce(v_verdict.at_ms, v_pass.decided_ms);
+      v_pass.demands := case when v_round = 1 then v_verdict.demands end;
     else
       v_verdict.admitted := v_picked;
       v_verdict.closed := '{}';
     end if;
-    v_pass.chosen := v_pass.chosen || v_verdict.admitted;
-    if v_policed then
-      v_pass.demands := case when v_round = 1 then v_verdict.demands
-        else :SCHEMA.sum_demands(v_pass.chosen) end;
+    v_left := v_left - coalesce(cardinality((v_verdict.admitted).keys), 0);
+    v_pass.chosen := case when v_round = 1 then v_verdict.admitted
+      else :SCHEMA.join_batches(v_pass.chosen, v_verdict.admitted) end;
+    if v_policed and v_pass.demands is null then
+      v_pass.demands := :SCHEMA.sum_demands(v_pass.chosen, v_pass.lanes);
     end if;
-    v_left := v_left - cardinality(v_verdict.admitted);
     if v_pass.shares is not null then
-      v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted);
+      v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted, v_pass.lanes);
     end if;
     exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
-      and cardinality(v_drawn.jobs) = cardinality(v_picked)
-      and (v_alone or not exists (select from unnest(v_lanes) l where l.most = 0));
+      and cardinality((v_drawn.jobs).keys) = cardinality(v_picked.keys)
+      and (v_share is not null or not exists (select from unnest(v_asked) l where l.most = 0));
 
-    v_taken := v_taken || array(select p.key from unnest(v_picked) p);
-    v_pass.asked := v_pass.asked || array(select l.place from unnest(v_lanes) l where l.most > 0);
-    v_pass.cut := array(select distinct d.lane from unnest(v_drawn.jobs) d where d.key <> all (v_taken));
-    v_pass.partial := v_pass.cut <> '{}' or exists (select from unnest(v_lanes) l where l.most = 0);
+    v_taken := v_taken || v_picked.keys;
+    v_pass := :SCHEMA.note_round(v_pass, v_asked, v_share, v_drawn.jobs, v_taken, v_verdict.closed);
     exit when quantum is not null;
-    v_pass.dry := v_pass.dry || array(
-      select l.place from unnest(v_lanes) l
-      where l.most > 0 and l.place <> all (v_pass.cut)
-        and (select count(*) from unnest(v_drawn.jobs) d where d.lane = l.place) < l.most);
     v_lanes := array(
-      select l from unnest(v_lanes) l where l.place <> all (v_pass.dry)
-        and l.place <> all (v_verdict.closed));
+      select l from unnest(v_lanes) l
+      where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));
   end loop;
-  select array_agg(c.tid), array_agg(c.key), array_agg(c.lane)
-  into v_pass.places, v_pass.keys, v_pass.lane_of
-  from unnest(v_pass.chosen) c;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   return v_pass;
 end;
@@ -4298,6 +4565,62 @@ comment on function :SCHEMA.choose is
   'line can''t use goes to the others.';
 revoke all on function :SCHEMA.choose from public;
 --! EndIncluded admit/choose.sql
+--! Included admit/choose_named.sql
+create or replace function :SCHEMA.choose_named(queues text[], worker text, job_id text,
+  flags :SCHEMA.gate_flags, at_ms bigint)
+returns :SCHEMA.gate_pass
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_job :SCHEMA.job;
+  v_place tid;
+  v_lane :SCHEMA.lane_start;
+  v_jobs :SCHEMA.batch;
+  v_verdict :SCHEMA.verdict;
+  v_pass :SCHEMA.gate_pass;
+begin
+  -- Who loses the race for the row has lost the race for the job.
+  select j.* into v_job from :SCHEMA.job j
+  where j.key = :SCHEMA.job_key(choose_named.job_id) and j.queue = any (choose_named.queues)
+    and j.sticky_worker in ('', choose_named.worker)
+  for update skip locked;
+  if v_job.state in ('scheduled', 'retryable') and v_job.scheduled_at_ms <= choose_named.at_ms then
+    perform :SCHEMA.promote_jobs(array[v_job.key]);
+  end if;
+  select j.ctid into v_place from :SCHEMA.job j where j.key = v_job.key and j.state = 'available';
+  if not found then
+    return v_pass;
+  end if;
+  v_lane.place := 1;
+  v_lane.queue := v_job.queue;
+  v_lane.partition_key := v_job.partition_key;
+  v_lane.rate_classes := v_job.rate_classes;
+  v_jobs.places := array[v_place];
+  v_jobs.keys := array[v_job.key];
+  v_jobs.lane_of := array[1];
+  v_jobs.weights := array[v_job.weight];
+  v_verdict := :SCHEMA.apply_policies(v_jobs, array[v_lane], null, flags, v_job.deadline_ms is not null,
+    choose_named.at_ms);
+  v_pass.chosen := v_verdict.admitted;
+  v_pass.refusals := v_verdict.refusals;
+  v_pass.demands := v_verdict.demands;
+  v_pass.charging := v_verdict.charging;
+  v_pass.own_leases := v_verdict.own_leases;
+  v_pass.decided_ms := v_verdict.at_ms;
+  return v_pass;
+end;
+$$;
+comment on function :SCHEMA.choose_named is
+  'What choose does for one job, by its id: by the policies, without its turn. Nothing is chosen where it is '
+  'not in these queues, not available or due, or at this moment in the hands of another call.';
+revoke all on function :SCHEMA.choose_named from public;
+--! EndIncluded admit/choose_named.sql
 --! Included admit/count_refusals.sql
 create or replace function :SCHEMA.count_refusals(refusals :SCHEMA.refusal[], at_ms bigint)
 returns jsonb
@@ -4469,10 +4792,11 @@ declare
 begin
   for v_turn in
     select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.place = any (pass.cut)) as cut_short,
-      (select count(*) from unnest(pass.chosen) c where c.queue = l.queue
-        and c.partition_key = l.partition_key) as served,
-      coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
+      coalesce(sum(c.jobs), 0) as served, coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
     from unnest(pass.lanes) l
+    left join (
+      select o.lane, count(*) as jobs from unnest((pass.chosen).lane_of) o(lane) group by o.lane) c
+      on c.lane = l.place
     left join :SCHEMA.partition p on p.queue = l.queue and p.partition_key = l.partition_key
     where l.place = any (pass.asked)
     group by l.queue, l.partition_key, p.deficit
@@ -4499,7 +4823,9 @@ comment on function :SCHEMA.end_turns is
 revoke all on function :SCHEMA.end_turns from public;
 --! EndIncluded admit/end_turns.sql
 --! Included admit/judge_ceilings.sql
-create or replace function :SCHEMA.judge_ceilings(verdict :SCHEMA.verdict, earlier :SCHEMA.demand[])
+create or replace function :SCHEMA.judge_ceilings(
+  verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[], earlier :SCHEMA.demand[]
+)
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -4508,43 +4834,35 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_limit :SCHEMA.concurrency_limit;
+  v_near text[];
   v_partition record;
-  v_keys bigint[];
   v_room bigint;
   v_over bigint[];
 begin
   foreach v_limit in array verdict.ceilings loop
+    v_near := :SCHEMA.near_ceiling(v_limit, verdict.demands, earlier);
+    continue when v_near = '{}';
     v_over := '{}';
     for v_partition in
-      select p.partition_key, t.room, v_limit.max_concurrent - p.before as most
+      select p.partition_key, p.keys, v_limit.max_concurrent - p.before as most,
+        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key)
+          - p.before) as room
       from (
-        select d.partition_key, sum(d.jobs) as jobs, sum(d.before) as before
-        from (
-          select n.queue, n.partition_key, n.jobs, 0 as before from unnest(verdict.demands) n
-          union all
-          select e.queue, e.partition_key, 0, e.jobs from unnest(earlier) e) d
-        where d.queue = v_limit.queue
+        select d.partition_key, array_agg(j.key order by j.ordinality) as keys, coalesce((
+            select sum(e.jobs) from unnest(earlier) e
+            where e.queue = v_limit.queue and e.partition_key = d.partition_key), 0) as before
+        from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of)) with ordinality
+          j(key, lane, ordinality)
+        join unnest(verdict.demands) d on d.lane = j.lane
+        where d.queue = v_limit.queue and d.partition_key = any (v_near)
         group by d.partition_key) p
-      left join (
-        select h.partition_key, count(*) as running
-        from :SCHEMA.held_place h
-        where h.queue = v_limit.queue and h.partition_key = any (array(
-          select n.partition_key from unnest(verdict.demands) n where n.queue = v_limit.queue))
-        group by h.partition_key) r on r.partition_key = p.partition_key
-      cross join lateral (
-        select greatest(0, v_limit.max_concurrent - coalesce(r.running, 0) - p.before) as room) t
-      where p.jobs > t.room
     loop
-      v_keys := array(
-        select c.key from unnest(verdict.admitted) with ordinality c
-        where c.queue = v_limit.queue and c.partition_key = v_partition.partition_key
-        order by c.ordinality);
       v_room := v_partition.room;
       if v_limit.on_saturated = 'cancel_running' then
         v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_keys), v_partition.most) - v_room)::integer);
+          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
       end if;
-      v_over := v_over || v_keys[(v_room + 1)::integer :];
+      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
     end loop;
     continue when v_over = '{}';
     case v_limit.on_saturated
@@ -4552,7 +4870,7 @@ begin
       when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
       else null;
     end case;
-    verdict := :SCHEMA.refuse(verdict, v_over, 'concurrency_limit',
+    verdict := :SCHEMA.refuse(verdict, lanes, v_over, 'concurrency_limit',
       v_limit.on_saturated in ('queue', 'cancel_running'));
   end loop;
   return verdict;
@@ -4565,23 +4883,29 @@ comment on function :SCHEMA.judge_ceilings is
 revoke all on function :SCHEMA.judge_ceilings from public;
 --! EndIncluded admit/judge_ceilings.sql
 --! Included admit/judge_deadline.sql
-create or replace function :SCHEMA.judge_deadline(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.judge_deadline(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_now bigint := :SCHEMA.now_ms();
   v_late bigint[];
 begin
-  v_late := array(select c.key from unnest(verdict.admitted) c where c.deadline_ms <= v_now);
+  v_late := array(
+    select j.key from :SCHEMA.job j
+    where j.key = any ((verdict.admitted).keys) and j.deadline_ms <= v_now);
   if v_late = '{}' then
     return verdict;
   end if;
   perform :SCHEMA.expire_jobs(v_late);
-  return :SCHEMA.refuse(verdict, v_late, 'deadline', false);
+  return :SCHEMA.refuse(verdict, lanes, v_late, 'deadline', false);
 end;
 $$;
 comment on function :SCHEMA.judge_deadline is
@@ -4589,7 +4913,7 @@ comment on function :SCHEMA.judge_deadline is
 revoke all on function :SCHEMA.judge_deadline from public;
 --! EndIncluded admit/judge_deadline.sql
 --! Included admit/judge_quarantine.sql
-create or replace function :SCHEMA.judge_quarantine(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.judge_quarantine(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -4608,12 +4932,12 @@ begin
     from :SCHEMA.job j
     join :SCHEMA.quarantine q on q.fingerprint = coalesce(j.fingerprint,
       :SCHEMA.fingerprint(j.kind, j.payload))
-    where j.key = any (array(select c.key from unnest(verdict.admitted) c)));
+    where j.key = any ((verdict.admitted).keys));
   if v_bad = '{}' then
     return verdict;
   end if;
   perform :SCHEMA.quarantine_jobs(v_bad);
-  return :SCHEMA.refuse(verdict, v_bad, 'quarantine', false);
+  return :SCHEMA.refuse(verdict, lanes, v_bad, 'quarantine', false);
 end;
 $$;
 comment on function :SCHEMA.judge_quarantine is
@@ -4621,7 +4945,9 @@ comment on function :SCHEMA.judge_quarantine is
 revoke all on function :SCHEMA.judge_quarantine from public;
 --! EndIncluded admit/judge_quarantine.sql
 --! Included admit/judge_rate_classes.sql
-create or replace function :SCHEMA.judge_rate_classes(verdict :SCHEMA.verdict)
+create or replace function :SCHEMA.judge_rate_classes(
+  verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[]
+)
 returns :SCHEMA.verdict
 language plpgsql
 volatile
@@ -4629,121 +4955,162 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_closed integer[];
   v_over bigint[];
 begin
-  -- What a refused job would have cost is held back too, so that a cheaper one never overtakes it in the same
-  -- class. A job that costs more than the burst may go when the bucket is full, and overdraws it.
+  -- Where a class is out of tokens, nothing of the line can run, and what it would have cost in its other
+  -- classes is not held back from those that can.
+  select array_agg(d.lane), min(:SCHEMA.class_ready_ms(r, 1, verdict.at_ms)) into v_closed, verdict.ready_ms
+  from unnest(verdict.demands) d
+  join :SCHEMA.rate_class r on r.name = any (d.rate_classes)
+  where r.name = any (verdict.charging) and :SCHEMA.class_tokens(r, verdict.at_ms) < 1;
+  if v_closed is not null then
+    v_over := array(
+      select k.key from unnest(verdict.demands) d cross join unnest(d.keys) k(key)
+        where d.lane = any (v_closed));
+    verdict := :SCHEMA.refuse(verdict, lanes, v_over, 'rate_class', true);
+  end if;
+
+  -- Otherwise what a refused job would have cost is held back too, so that a cheaper one never overtakes it
+  -- in the same class. A job that costs more than the burst may go when the bucket is full, and overdraws it.
   v_over := array(
     select distinct s.key
     from (
-      select c.key, r.burst, c.weight, r.tokens,
-        sum(c.weight) over (partition by r.name order by c.ordinality) as wanted
-      from unnest(verdict.admitted) with ordinality c
-      cross join unnest(c.rate_classes) n
+      select j.key, r.burst, j.weight, r.tokens,
+        sum(j.weight) over (partition by r.name order by j.ordinality) as wanted
+      from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of),
+        unnest((verdict.admitted).weights)) with ordinality j(key, lane, weight, ordinality)
       join (
-        select q.name, q.burst, :SCHEMA.class_tokens(q, verdict.at_ms) as tokens
-        from :SCHEMA.rate_class q
-        where q.name = any (verdict.charging)
-        offset 0) r on r.name = n) s
+        select d.lane, q.name, q.burst, :SCHEMA.class_tokens(q, verdict.at_ms) as tokens
+        from unnest(verdict.demands) d
+        join :SCHEMA.rate_class q on q.name = any (d.rate_classes) and q.name = any (verdict.charging)
+        offset 0) r on r.lane = j.lane) s
     where s.wanted > s.tokens and not (s.wanted = s.weight and s.weight > s.burst and s.tokens >= s.burst));
-  if v_over = '{}' then
-    return verdict;
+  if v_over <> '{}' then
+    verdict := :SCHEMA.refuse(verdict, lanes, v_over, 'rate_class', true);
   end if;
-  return :SCHEMA.refuse(verdict, v_over, 'rate_class', true);
+  return verdict;
 end;
 $$;
 comment on function :SCHEMA.judge_rate_classes is
-  'Holds back jobs for which a rate class of theirs has too few tokens. The caller has locked the classes.';
+  'Holds back jobs for which a rate class of theirs has too few tokens, and says when the first of the '
+  'classes that have none will have one, in ms. The caller has locked the classes.';
 revoke all on function :SCHEMA.judge_rate_classes from public;
 --! EndIncluded admit/judge_rate_classes.sql
---! Included admit/pick.sql
-create or replace function :SCHEMA.pick(
-  lanes :SCHEMA.lane_start[], drawn :SCHEMA.candidate[], capacity integer, quantum integer,
-    shares :SCHEMA.queue_share[]
+--! Included admit/near_ceiling.sql
+create or replace function :SCHEMA.near_ceiling(
+  ceiling :SCHEMA.concurrency_limit, demands :SCHEMA.demand[], earlier :SCHEMA.demand[]
 )
-returns :SCHEMA.candidate[]
+returns text[]
 language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
-as $$
-begin
-  return (
-    with ranked as (
-      select d as candidate, d.queue, d.rank, d.priority, d.scheduled_at_ms, d.key,
-        -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole,
-        -- longest waiting first.
-        row_number() over (
-          partition by d.queue
-          order by case when pick.quantum is null then d.rank end, d.served_at_ms,
-            case when pick.quantum is null then d.priority end desc,
-            case when pick.quantum is null then d.scheduled_at_ms end,
-            d.partition_key, d.rank, d.key) as place
-      from unnest(drawn) d
-      join (select l.queue, l.partition_key, max(l.most) as most from unnest(lanes) l group by l.queue,
-        l.partition_key) l
-        on l.queue = d.queue and l.partition_key = d.partition_key
-      where d.rank <= l.most
-    )
-    select coalesce(array_agg(p.candidate order by p.position, p.place), '{}')
-    from (
-      select r.candidate, r.place, coalesce(s.position,
-        0) + (r.place - 1)::double precision / coalesce(w.weight, 1) as position
-      from ranked r
-      left join unnest(shares) s on s.queue = r.queue
-      left join :SCHEMA.queue w on w.queue = r.queue and pick.shares is not null
-      order by 3, r.queue
-      limit capacity) p);
-end;
-$$;
-comment on function :SCHEMA.pick is
-  'The jobs to admit of those drawn, if no policy objects, in the order in which they are to run: fair among '
-  'partitions, by weight among queues, and within a partition by priority, due time and age.';
-revoke all on function :SCHEMA.pick from public;
---! EndIncluded admit/pick.sql
---! Included admit/pick_by_turn.sql
-create or replace function :SCHEMA.pick_by_turn(drawn :SCHEMA.candidate[], capacity integer)
-returns :SCHEMA.candidate[]
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
 as $$
 begin
   return array(
-    select d
-    from unnest(drawn) d
-    order by d.rank, d.served_at_ms, d.priority desc, d.scheduled_at_ms, d.partition_key, d.key
-    limit capacity);
+    select d.partition_key
+    from (
+      select n.partition_key, sum(n.jobs) as jobs
+      from unnest(demands || earlier) n
+      where n.queue = ceiling.queue
+      group by n.partition_key) d
+    where d.jobs + coalesce((
+      select sum(cardinality(l.keys)) from :SCHEMA.lease l
+      where l.queue = ceiling.queue and l.partition_key = d.partition_key), 0) > ceiling.max_concurrent);
 end;
 $$;
-comment on function :SCHEMA.pick_by_turn is
-  'What pick comes to within one queue without a quantum: the partitions take turns job by job, longest '
-  'waiting first.';
-revoke all on function :SCHEMA.pick_by_turn from public;
---! EndIncluded admit/pick_by_turn.sql
+comment on function :SCHEMA.near_ceiling is
+  'The partitions in which these jobs might not fit under the ceiling: as if every job of a lease were still '
+  'running, which needs no look at the jobs.';
+revoke all on function :SCHEMA.near_ceiling from public;
+--! EndIncluded admit/near_ceiling.sql
+--! Included admit/pick.sql
+create or replace function :SCHEMA.pick(
+  lanes :SCHEMA.lane_start[], drawn :SCHEMA.batch, capacity integer, quantum integer,
+    shares :SCHEMA.queue_share[]
+)
+returns :SCHEMA.batch
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_picked :SCHEMA.batch;
+begin
+  with ranked as (
+    select r.*,
+      -- Without a quantum the partitions take turns job by job; with one, each takes its turn whole, longest
+      -- waiting first.
+      row_number() over (
+        partition by r.queue
+        order by case when pick.quantum is null then r.ordinality end, r.served_at_ms, r.part, r.rank) as turn
+    from (
+      select d.*, l.queue, l.part, l.served_at_ms, max(l.most) over (partition by l.part) as most,
+        row_number() over (partition by l.part order by d.ordinality) as rank
+      from rows from (unnest(drawn.places), unnest(drawn.keys), unnest(drawn.lane_of), unnest(drawn.weights),
+        unnest(drawn.times)) with ordinality d(place, key, lane, weight, due_ms, ordinality)
+      join unnest(lanes) l on l.place = d.lane) r
+    where r.rank <= r.most
+  )
+  select array_agg(p.place), array_agg(p.key), array_agg(p.lane), array_agg(p.weight), array_agg(p.due_ms)
+  into v_picked.places, v_picked.keys, v_picked.lane_of, v_picked.weights, v_picked.times
+  from (
+    select r.*
+    from ranked r
+    left join unnest(shares) s on s.queue = r.queue
+    left join :SCHEMA.queue w on w.queue = r.queue and pick.shares is not null
+    order by coalesce(s.position, 0) + (r.turn - 1)::double precision / coalesce(w.weight, 1), r.queue, r.turn
+    limit capacity) p;
+  return v_picked;
+end;
+$$;
+comment on function :SCHEMA.pick is
+  'The jobs to admit of those drawn, if no policy objects, in the order in which they are to run, where '
+  'queues have shares or there is a quantum: by weight among queues, and within a queue as they were drawn, '
+  'or with a quantum by turns.';
+revoke all on function :SCHEMA.pick from public;
+--! EndIncluded admit/pick.sql
 --! Included admit/refuse.sql
-create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, keys bigint[], reason text, closes boolean)
+create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[],
+  keys bigint[], reason text, closes boolean)
 returns :SCHEMA.verdict
 language plpgsql
 immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_left :SCHEMA.batch;
 begin
   verdict.refusals := verdict.refusals || array(
-    select cast(row(c.queue, refuse.reason, count(*)) as :SCHEMA.refusal)
-    from unnest(verdict.admitted) c
-    where c.key = any (keys)
-    group by c.queue);
+    select cast(row(d.queue, refuse.reason, count(*)) as :SCHEMA.refusal)
+    from unnest(verdict.demands) d
+    cross join unnest(d.keys) k(key)
+    where k.key in (select u.key from unnest(refuse.keys) u(key))
+    group by d.queue);
   if closes then
     verdict.closed := verdict.closed || array(
-      select distinct c.lane from unnest(verdict.admitted) c where c.key = any (keys));
+      select distinct d.lane
+      from unnest(verdict.demands) d
+      cross join unnest(d.keys) k(key)
+      where k.key in (select u.key from unnest(refuse.keys) u(key)));
   end if;
   -- Not in, and no subscripts: that is a look-up in a hash table and one walk, in order.
-  verdict.admitted := array(
-    select c from unnest(verdict.admitted) c where c.key not in (select k.key from unnest(keys) k(key)));
-  verdict.demands := :SCHEMA.sum_demands(verdict.admitted);
+  select array_agg(j.place), array_agg(j.key), array_agg(j.lane), array_agg(j.weight), array_agg(j.due_ms)
+  into v_left.places, v_left.keys, v_left.lane_of, v_left.weights, v_left.times
+  from (
+    select unnest((verdict.admitted).places) as place, unnest((verdict.admitted).keys) as key,
+      unnest((verdict.admitted).lane_of) as lane, unnest((verdict.admitted).weights) as weight,
+      unnest((verdict.admitted).times) as due_ms) j
+  where j.key not in (select u.key from unnest(refuse.keys) u(key));
+  verdict.admitted := v_left;
+  verdict.demands := :SCHEMA.sum_demands(v_left, lanes);
+  verdict.spent := null;
   return verdict;
 end;
 $$;
@@ -4764,6 +5131,11 @@ as $$
 declare
   v_lane bigint;
 begin
+  if pass.crowded then
+    -- What can't be served must not stand before what can: there are more lines than a call looks at.
+    perform :SCHEMA.serve_lanes(array(
+      select l.no from unnest(pass.lanes) l where l.place = any (pass.held)), at_ms);
+  end if;
   if pass.quantum is not null then
     perform :SCHEMA.end_turns(pass, at_ms);
   elsif pass.crowded then
@@ -4772,11 +5144,17 @@ begin
   else
     -- Some got one more than others, or were not asked: only then does it matter who is next.
     perform :SCHEMA.serve_lanes(array(
+      with got as (
+        select l.queue, l.part, count(*) as jobs
+        from unnest((pass.chosen).lane_of) c(lane)
+        join unnest(pass.lanes) l on l.place = c.lane
+        group by l.queue, l.part
+      )
       select l.no
       from unnest(pass.lanes) l
-      where l.place = any (pass.dry) or (l.queue, l.partition_key) in (
-        select c.queue, c.partition_key from unnest(pass.chosen) c
-        where c.rank = (select max(m.rank) from unnest(pass.chosen) m where m.queue = c.queue))), at_ms);
+      where l.place = any (pass.dry) or l.part in (
+        select g.part from got g where g.jobs = (select max(m.jobs) from got m where m.queue = g.queue))),
+      at_ms);
   end if;
   if pass.crowded then
     for v_lane in select l.no from unnest(pass.lanes) l where l.place = any (pass.dry) loop
@@ -4799,6 +5177,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set enable_bitmapscan = off
 as $$
 begin
   return (
@@ -4841,7 +5220,9 @@ comment on function :SCHEMA.serve_lanes is
 revoke all on function :SCHEMA.serve_lanes from public;
 --! EndIncluded admit/serve_lanes.sql
 --! Included admit/share_ends.sql
-create or replace function :SCHEMA.share_ends(shares :SCHEMA.queue_share[], admitted :SCHEMA.candidate[])
+create or replace function :SCHEMA.share_ends(
+  shares :SCHEMA.queue_share[], admitted :SCHEMA.batch, lanes :SCHEMA.lane_start[]
+)
 returns :SCHEMA.queue_share[]
 language plpgsql
 stable
@@ -4854,8 +5235,11 @@ begin
       round((s.position + coalesce(n.jobs, 0)::double precision / coalesce(w.weight, 1))::numeric, 9))
       as :SCHEMA.queue_share))
     from unnest(shares) s
-    left join (select a.queue, count(*) as jobs from unnest(admitted) a group by a.queue) n on n.queue =
-      s.queue
+    left join (
+      select l.queue, count(*) as jobs
+      from unnest(admitted.lane_of) a(lane)
+      join unnest(lanes) l on l.place = a.lane
+      group by l.queue) n on n.queue = s.queue
     left join :SCHEMA.queue w on w.queue = s.queue);
 end;
 $$;
@@ -4891,7 +5275,9 @@ comment on function :SCHEMA.share_starts is
 revoke all on function :SCHEMA.share_starts from public;
 --! EndIncluded admit/share_starts.sql
 --! Included admit/usable_lanes.sql
-create or replace function :SCHEMA.usable_lanes(lanes :SCHEMA.lane_start[], at_ms bigint)
+create or replace function :SCHEMA.usable_lanes(
+  lanes :SCHEMA.lane_start[], flags :SCHEMA.gate_flags, at_ms bigint
+)
 returns :SCHEMA.lane_choice
 language plpgsql
 stable
@@ -4899,60 +5285,58 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
+set enable_bitmapscan = off
 as $$
 declare
   v_choice :SCHEMA.lane_choice;
-  v_classes text[];
-  v_full :SCHEMA.partition[];
+  v_short text[];
+  v_full integer[] := '{}';
 begin
   -- Without a lock, so this may be a call behind; what is drawn is judged under the locks (apply_policies).
-  with line as materialized (
-    select l.queue, l.partition_key, l.class_key from unnest(usable_lanes.lanes) l
-  ), short as (
-    select r.name, :SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms) as ready_ms
-    from (select distinct l.class_key from line l where l.class_key <> '') k
-    cross join lateral unnest(:SCHEMA.class_names(k.class_key)) n(name)
-    join :SCHEMA.rate_class r on r.name = n.name
-    where :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1
-  ), saturated as (
-    select m.queue, r.partition_key
-    from (select l.queue, array_agg(l.partition_key) as partition_keys from line l group by l.queue) q
-    join :SCHEMA.concurrency_limit m on m.queue = q.queue and m.on_saturated = 'queue'
-    cross join lateral (
-      select h.partition_key
-      from :SCHEMA.held_place h
-      where h.queue = m.queue and h.partition_key = any (q.partition_keys)
-      group by h.partition_key
-      having count(*) >= m.max_concurrent) r
-  )
-  select s.names, s.ready_ms, f.partitions
-  into v_classes, v_choice.ready_ms, v_full
-  from (select array_agg(s.name) as names, min(s.ready_ms) as ready_ms from short s) s
-  cross join (
-    select array_agg(cast(row(f.queue, f.partition_key, 0) as :SCHEMA.partition)) as partitions
-      from saturated f) f;
-  if v_classes is null and v_full is null then
+  if flags.classes then
+    select array_agg(r.name), min(:SCHEMA.class_ready_ms(r, 1, usable_lanes.at_ms))
+    into v_short, v_choice.ready_ms
+    from :SCHEMA.rate_class r
+    where r.name in (select n.name from unnest(lanes) l cross join unnest(l.rate_classes) n(name))
+      and :SCHEMA.class_tokens(r, usable_lanes.at_ms) < 1;
+  end if;
+  if flags.ceilings then
+    -- Where the leases might fill the partition, the jobs of them that still run are counted.
+    v_full := array(
+      select f.part
+      from (
+        select p.part, p.queue, p.partition_key, m.max_concurrent
+        from (select distinct on (l.part) l.part, l.queue, l.partition_key from unnest(lanes) l) p
+        join :SCHEMA.concurrency_limit m on m.queue = p.queue and m.on_saturated = 'queue'
+        where (
+          select sum(cardinality(h.keys)) from :SCHEMA.lease h
+          where h.queue = p.queue and h.partition_key = p.partition_key) >= m.max_concurrent
+        offset 0) f
+      where :SCHEMA.running_in(f.queue, f.partition_key) >= f.max_concurrent);
+  end if;
+  if v_short is null and v_full = '{}' then
     v_choice.lanes := lanes;
+    v_choice.refusals := '{}';
+    v_choice.held := '{}';
     return v_choice;
   end if;
   with judged as (
-    select l, l.ordinality, case
-        when l.class_key <> '' and :SCHEMA.class_names(l.class_key) && v_classes then 'rate_class'
-        when exists (
-          select from unnest(v_full) f where f.queue = l.queue and f.partition_key = l.partition_key) then
-          'concurrency_limit'
+    select l, l.place, case
+        when l.rate_classes && v_short then 'rate_class'
+        when l.part = any (v_full) then 'concurrency_limit'
       end as reason
-    from unnest(usable_lanes.lanes) with ordinality l
+    from unnest(lanes) l
   )
-  select array_agg(usable_lanes.lanes[j.ordinality::integer] order by j.ordinality) filter
-    (where j.reason is null), array_agg(cast(row((j.l).queue, j.reason,
-      1) as :SCHEMA.refusal)) filter (where j.reason is not null and exists (
-      select from :SCHEMA.job w
-      where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
-        and w.sticky_worker = (j.l).sticky_worker
-        and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
-        and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
-  into v_choice.lanes, v_choice.refusals
+  select array_agg(j.l order by j.place) filter (where j.reason is null),
+    array_agg(j.place) filter (where j.reason is not null),
+    array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (
+      where j.reason is not null and exists (
+        select from :SCHEMA.job w
+        where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
+          and w.sticky_worker = (j.l).sticky_worker
+          and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
+          and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
+  into v_choice.lanes, v_choice.held, v_choice.refusals
   from judged j;
   return v_choice;
 end;
@@ -4963,6 +5347,31 @@ comment on function :SCHEMA.usable_lanes is
   'for each with a job in it, and says when the first of the classes will have a token, in ms.';
 revoke all on function :SCHEMA.usable_lanes from public;
 --! EndIncluded admit/usable_lanes.sql
+--! Included admit/held_back_lately.sql
+create or replace function :SCHEMA.held_back_lately(queues text[], at_ms bigint)
+returns boolean
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  return exists (
+    select from unnest(queues) q(queue)
+    cross join lateral (
+      select from :SCHEMA.queue_minute m
+      where m.queue = q.queue and m.minute_ms >= held_back_lately.at_ms - 120000
+        and m.refused ?| array['rate_class', 'concurrency_limit']
+      limit 1) m);
+end;
+$$;
+comment on function :SCHEMA.held_back_lately is
+  'Whether a rate class or a ceiling has held back jobs of these queues within the last two minutes, as far '
+  'as the counters have been rolled up.';
+revoke all on function :SCHEMA.held_back_lately from public;
+--! EndIncluded admit/held_back_lately.sql
 --! Included admit/held_back_by.sql
 create or replace function :SCHEMA.held_back_by(job :SCHEMA.job)
 returns text
@@ -12193,36 +12602,6 @@ comment on function :SCHEMA.backend_check_same is
   'Raises HR002 id_conflict unless task, pool, params, actor and signature are those of the job.';
 revoke all on function :SCHEMA.backend_check_same from public;
 --! EndIncluded backend/backend_check_same.sql
---! Included backend/backend_pass.sql
-create or replace function :SCHEMA.backend_pass(job_key bigint)
-returns :SCHEMA.gate_pass
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-  v_job :SCHEMA.job;
-  v_lane :SCHEMA.lane_start;
-  v_pass :SCHEMA.gate_pass;
-begin
-  select j.* into v_job from :SCHEMA.job j where j.key = job_key and j.state = 'available';
-  v_lane.place := 1;
-  v_lane.queue := v_job.queue;
-  v_lane.partition_key := v_job.partition_key;
-  v_pass.lanes := array[v_lane];
-  v_pass.lane_of := array[1];
-  v_pass.demands := array[cast(row(1, v_job.queue, v_job.partition_key, v_job.rate_classes, 1, v_job.weight,
-    array[v_job.key]) as :SCHEMA.demand)];
-  v_pass.keys := array[v_job.key];
-  v_pass.places := array(select j.ctid from :SCHEMA.job j where j.key = v_job.key);
-  return v_pass;
-end;
-$$;
-comment on function :SCHEMA.backend_pass is
-  'What the gate would have chosen for one available job, which the caller has locked: for claim_jobs.';
-revoke all on function :SCHEMA.backend_pass from public;
---! EndIncluded backend/backend_pass.sql
 --! Included backend/backend_claim_named.sql
 create or replace function :SCHEMA.backend_claim_named(job_id text, worker text, lease_ms bigint)
 returns setof :SCHEMA.claim
@@ -12234,53 +12613,28 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-  v_job :SCHEMA.job;
-  v_candidate :SCHEMA.candidate;
-  v_verdict :SCHEMA.verdict;
-  v_pass :SCHEMA.gate_pass;
-  v_lease_id text := gen_random_uuid()::text;
+  v_queue text;
+  v_lease_id text;
   v_reserved :SCHEMA.run_lease;
 begin
-  lock table :SCHEMA.lease in row exclusive mode;
-  -- Who loses the race for the row has lost the race for the job.
-  select j.* into v_job from :SCHEMA.job j where j.key = :SCHEMA.job_key(backend_claim_named.job_id) for
-    update skip locked;
-  if not found or v_job.sticky_worker not in ('', backend_claim_named.worker)
-    or exists (select from :SCHEMA.queue q where q.queue = v_job.queue and q.paused)
-  then
+  -- The job before its reservation, as everybody does who needs both.
+  select j.queue into v_queue from :SCHEMA.job j
+  where j.key = :SCHEMA.job_key(backend_claim_named.job_id)
+    and j.sticky_worker in ('', backend_claim_named.worker)
+  for update skip locked;
+  if not found then
     return;
   end if;
-  if v_job.state in ('scheduled', 'retryable') and v_job.scheduled_at_ms <= :SCHEMA.now_ms() then
-    perform :SCHEMA.promote_jobs(array[v_job.key]);
-  elsif v_job.state <> 'available' then
-    return;
-  end if;
-  v_pass := :SCHEMA.backend_pass(v_job.key);
-  v_candidate.tid := v_pass.places[1];
-  v_candidate.key := v_job.key;
-  v_candidate.lane := 1;
-  v_candidate.queue := v_job.queue;
-  v_candidate.partition_key := v_job.partition_key;
-  v_candidate.priority := v_job.priority;
-  v_candidate.scheduled_at_ms := v_job.scheduled_at_ms;
-  v_candidate.rate_classes := v_job.rate_classes;
-  v_candidate.weight := v_job.weight;
-  v_candidate.deadline_ms := v_job.deadline_ms;
-  v_candidate.rank := 1;
-  v_verdict := :SCHEMA.apply_policies(array[v_candidate], null, true, true, :SCHEMA.now_ms());
-  if v_verdict.admitted = '{}' then
-    return;
-  end if;
-  v_pass.charging := v_verdict.charging;
-  v_pass.own_leases := v_verdict.own_leases;
-  delete from :SCHEMA.run_lease r where r.job_id = backend_claim_named.job_id returning * into v_reserved;
+  select r.* into v_reserved from :SCHEMA.run_lease r where r.job_id = backend_claim_named.job_id for update;
   if v_reserved.expires_at_ms > :SCHEMA.now_ms() then
     v_lease_id := v_reserved.lease_id;
     worker := v_reserved.worker;
-    lease_ms := v_reserved.expires_at_ms - :SCHEMA.now_ms();
+    lease_ms := greatest(v_reserved.expires_at_ms - :SCHEMA.now_ms(), 1);
   end if;
-  return query select * from :SCHEMA.claim_jobs(v_pass, worker, v_lease_id, :SCHEMA.now_ms(),
-    greatest(lease_ms, 1));
+  return query
+    select c.* from :SCHEMA.admit_hinted(worker, array[v_queue], 1, lease_ms, null, v_lease_id,
+      backend_claim_named.job_id) c
+    where c.id is not null;
 end;
 $$;
 comment on function :SCHEMA.backend_claim_named is
@@ -12857,8 +13211,9 @@ as $$
 #variable_conflict use_column
 declare
   v_job :SCHEMA.job;
-  v_pass :SCHEMA.gate_pass;
-  v_claims :SCHEMA.claim[];
+  v_lease :SCHEMA.lease;
+  v_claim :SCHEMA.claim;
+  v_now bigint;
 begin
   if input.attempt > 1 then
     update :SCHEMA.job j set attempt = input.attempt - 1 where j.key = backend_import_job.key;
@@ -12868,15 +13223,28 @@ begin
   elsif input.status <> 'queued' then
     -- As for an admission: a ceiling that is made meanwhile waits, and one that is there counts the job.
     lock table :SCHEMA.lease in row exclusive mode;
-    v_pass := :SCHEMA.backend_pass(backend_import_job.key);
-    v_pass.own_leases := (
-      select array_agg(m.queue) from :SCHEMA.concurrency_limit m where m.queue = v_pass.lanes[1].queue);
-    v_claims := array(select c from :SCHEMA.claim_jobs(v_pass, 'backend', gen_random_uuid()::text,
-      :SCHEMA.now_ms(), 30000) c);
-    perform :SCHEMA.backend_open_runs(v_claims, 'backend', true);
+    v_now := :SCHEMA.now_ms();
+    insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
+    select gen_random_uuid()::text, 'backend', m.queue, case when m.queue is not null
+      then j.partition_key end, v_now, v_now + 30000, array[j.key]
+    from :SCHEMA.job j
+    left join :SCHEMA.concurrency_limit m on m.queue = j.queue
+    where j.key = backend_import_job.key
+    returning lease.* into v_lease;
+    update :SCHEMA.job j
+    set state = 'running', fence = j.fence + 1, lease_no = v_lease.lease_no, claimed_at_ms = v_now,
+      charged = case when j.rate_classes is not null then '{}'::text[] end
+    where j.key = backend_import_job.key
+    returning j.* into v_job;
+    v_claim.id := :SCHEMA.job_id(v_job.key, v_job.id);
+    v_claim.kind := v_job.kind;
+    v_claim.queue := v_job.queue;
+    v_claim.attempt := v_job.attempt;
+    v_claim.fence := v_job.fence;
+    v_claim.lease_id := v_lease.lease_id;
+    perform :SCHEMA.backend_open_runs(array[v_claim], 'backend', true);
     if input.status <> 'running' then
-      select j.* into v_job from :SCHEMA.job j where j.key = backend_import_job.key;
-      perform :SCHEMA.backend_leave_running(v_job, v_claims[1].lease_id,
+      perform :SCHEMA.backend_leave_running(v_job, v_lease.lease_id,
         case input.status when 'success' then 'success' else 'skip' end, null);
     end if;
   end if;
@@ -13489,6 +13857,7 @@ begin
     v_signature := (job ->> 'signature_hash')::numeric;
     v_input.attempt := coalesce((job ->> 'attempt')::integer, 1);
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('job', job, '{attempt}', '{priority,delay_ms}', '{signature_hash}');
     perform :SCHEMA.raise_invalid('job', sqlerrm, 'numbers within their bounds');
   end;
   -- Higher first, as the core has it, is the negative; the least integer has none.
@@ -13551,7 +13920,7 @@ declare
   v_limits json;
 begin
   perform :SCHEMA.check_keys('task_config', coalesce(config, '{}'), '{task_name,priority,pool,retry_policy,'
-    'rate_limit_policy,idempotency_mode,retention_ms}');
+    'rate_limit_policy,idempotency_mode,retention_ms}', '{retry_policy,rate_limit_policy}');
   v_retry := coalesce(config -> 'retry_policy', '{}');
   v_limits := coalesce(config -> 'rate_limit_policy', '{}');
   perform :SCHEMA.check_keys('retry_policy', v_retry,
@@ -13570,6 +13939,12 @@ begin
     v_policy.idempotency_mode := config ->> 'idempotency_mode';
     v_policy.retention_ms := (config ->> 'retention_ms')::bigint;
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('task_config', coalesce(config, '{}'), '{priority}', '{retention_ms}',
+      '{}');
+    perform :SCHEMA.raise_unreadable('retry_policy', v_retry, '{max_attempts}',
+      '{base_delay_ms,max_delay_ms}', '{backoff_multiplier}');
+    perform :SCHEMA.raise_unreadable('rate_limit_policy', v_limits, '{max_in_flight,max_enqueue_per_second}',
+      '{}', '{}');
     perform :SCHEMA.raise_invalid('task_config', sqlerrm, 'numbers within their bounds');
   end;
   perform :SCHEMA.check_task_name(v_policy.task_name);
@@ -14025,6 +14400,8 @@ begin
       then v_now end);
     v_new.duration_ms := (run ->> 'duration_ms')::bigint;
   exception when data_exception then
+    perform :SCHEMA.raise_unreadable('run', run, '{attempt}', '{started_at_ms,finished_at_ms,duration_ms}',
+      '{}');
     perform :SCHEMA.raise_invalid('run', sqlerrm, 'numbers within their bounds');
   end;
   if v_status is null or v_status not in ('running', 'success', 'failed', 'canceled', 'timeout') then
@@ -14037,6 +14414,8 @@ begin
   perform :SCHEMA.check_task_name(run ->> 'task_name');
   perform :SCHEMA.check_range('attempt', v_new.attempt, 1, 2147483647);
   perform :SCHEMA.check_range('started_at_ms', v_new.started_at_ms, 0, 315576000000000);
+  perform :SCHEMA.check_range('finished_at_ms', coalesce(v_new.finished_at_ms, 0), 0, 315576000000000);
+  perform :SCHEMA.check_range('duration_ms', coalesce(v_new.duration_ms, 0), 0, 315576000000000);
   if (run ->> 'run_id') ~ '^r[0-9a-f]{16}$' and (:SCHEMA.backend_find_run(run ->> 'run_id')).no is null then
     perform :SCHEMA.raise_invalid('run_id', 'has the form of a generated id', 'any other text');
   end if;

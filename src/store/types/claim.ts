@@ -44,6 +44,11 @@ export interface AdmitRequest {
   readonly quantum?: number;
   /** @defaultValue a random one */
   readonly leaseId?: string;
+  /**
+   * Only this job, without waiting for its turn: by the same policies, and only if it waits in one of these queues.
+   * @defaultValue whichever jobs are next
+   */
+  readonly jobId?: string;
 }
 
 /** The claims, in the order in which to run them, and what the gate has to say beside them. */

@@ -160,6 +160,7 @@ back("lets new jobs run at once, and holds nothing up for longer than it stepped
     (await admit({ queues: ["due"] })).claims.map(({ id }) => id),
     [later],
   );
+  await enqueue(1, { rate_class: "api", queue: "rated" });
   assert.ok((await admit({ queues: ["rated"] })).claims.length > 0);
   assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
   await assertNothingNegative();

@@ -142,6 +142,78 @@ producers("batches of shuffled keys never deadlock, and each key ends with one l
   assert.equal(doubled, []);
 });
 
+for (const [name, field] of [
+  ["keys", "unique_key"],
+  ["ids", "id"],
+] as const) {
+  const key = (n: number): Record<string, unknown> => ({ [field]: `list-${n}` });
+  producers(`a list of ${name} waits for its rival: rolled back it is in, committed it is told`, async () => {
+    const [first, second] = [await database.connect(), await database.connect()];
+    const list = [3, 1, 2].map(key);
+    for (const end of ["rollback", "commit"]) {
+      await first.query("begin");
+      const [rival] = await put(first, [{ ...key(2), payload: "rival" }]);
+      const waiting = put(second, list, "report");
+      await blocked(database.pool, second);
+      await first.query(end);
+      const answers = await waiting;
+      if (end === "rollback") {
+        assert.equal(
+          answers.map(({ disposition }) => disposition),
+          ["inserted", "inserted", "inserted"],
+        );
+        for (const { id } of answers) await query("select :SCHEMA.delete_job($1)", [id]);
+      } else {
+        assert.equal(
+          answers.map(({ disposition }) => disposition),
+          ["withheld", "withheld", name === "ids" ? "id_conflict" : "duplicate"],
+        );
+        assert.is(answers[2]?.existing_id, rival?.id);
+        assert.is((await query("select from :SCHEMA.get_job($1)", [rival?.id])).length, 1);
+      }
+    }
+  });
+}
+
+producers("a list meets a job that ends before it can be named: its key is free", async () => {
+  const jobs = ["a", "b", "c"].map((name) => ({ queue: "met-list", unique_key: `met-${name}` }));
+  await enqueue(database, { ...jobs[0] });
+  const claim = await admitOne(database, { queue: "met-list" });
+  const [rival, producer] = [await database.connect(), await database.connect()];
+  await rival.query("begin");
+  await put(rival, jobs.slice(1, 2));
+  const waiting = put(producer, jobs, "report");
+  await blocked(database.pool, producer);
+  await ack(database, claim, "success");
+  await rival.query("rollback");
+  assert.equal(
+    (await waiting).map(({ disposition }) => disposition),
+    ["inserted", "inserted", "inserted"],
+  );
+  assert.is((await query("select from :SCHEMA.job where queue = 'met-list' and stage = 1")).length, 3);
+});
+
+producers("lists of shuffled ids and keys never deadlock, and no id is there twice", async () => {
+  const names = Array.from({ length: 80 }, (_, n) => `mixed-${n}`);
+  await concurrently(database, 8, async (client) => {
+    for (let n = 0; n < 12; n++) {
+      const chosen = [...names].sort(() => Math.random() - 0.5).slice(0, 30);
+      const jobs = chosen.map((name, at) =>
+        at % 2 ? { queue: "mixed", id: name } : { queue: "mixed", unique_key: name },
+      );
+      await put(client, jobs, "report");
+      await put(
+        client,
+        chosen.map((id) => ({ queue: "mixed", id })),
+        "report",
+      );
+    }
+  });
+  const rows = await query("select id from :SCHEMA.job where queue = 'mixed' and id is not null");
+  assert.ok(rows.length > 0);
+  assert.is(new Set(rows.map(({ id }) => id as string)).size, rows.length);
+});
+
 producers(
   "key lists in opposite order in callers' transactions: one of them is told, by SQLSTATE",
   async () => {

@@ -28,10 +28,40 @@ ceilings("each partition runs as many as the ceiling says, and the rest waits", 
   const first = await admit({ queues: ["q", "free"], capacity: 50 });
   assert.equal(tally(first.claims.map((claim) => claim.partition_key)), { "": 5, a: 2, b: 2, c: 2 });
   const second = await admit({ queues: ["q"], capacity: 50 });
-  assert.equal([second.claims.length, second.refused], [0, { concurrency_limit: 3 }]);
+  assert.equal([second.claims.length, second.refused], [0, { concurrency_limit: 9 }]);
+  await query("select :SCHEMA.roll_up_tallies()");
+  const looked = await admit({ queues: ["q"], capacity: 50 });
+  assert.equal(
+    [looked.claims.length, looked.refused],
+    [0, { concurrency_limit: 3 }],
+    "each line once, without a draw",
+  );
   await ack(first.claims.filter((claim) => claim.partition_key === "b").slice(0, 1));
   const third = await admit({ queues: ["q"], capacity: 50 });
   assert.equal(tally(third.claims.map((claim) => claim.partition_key)), { b: 1 });
+});
+
+ceilings("partitions at their ceiling never keep those out that have room", async () => {
+  // More partitions than a call looks at, of which all but one are full for a long time.
+  await limit("q", 1);
+  for (let tenant = 0; tenant < 100; tenant++) await enqueue(3, { queue: "q", partition_key: `t${tenant}` });
+  const running: GateClaim[] = [];
+  for (let call = 0; call < 40 && running.length < 100; call++)
+    running.push(...(await admit({ queues: ["q"], capacity: 10 })).claims);
+  assert.is(running.length, 100);
+  for (const looked of [false, true]) {
+    if (looked) await query("select :SCHEMA.roll_up_tallies()");
+    const last = running.pop()!;
+    await ack([last]);
+    let next: GateClaim[] = [];
+    for (let call = 0; call < 4 && next.length === 0; call++)
+      next = (await admit({ queues: ["q"], capacity: 10 })).claims;
+    assert.equal(
+      next.map((claim) => claim.partition_key),
+      [last.partition_key],
+    );
+    running.push(...next);
+  }
 });
 
 ceilings("every way out of running gives the place back", async () => {

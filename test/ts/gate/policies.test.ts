@@ -192,15 +192,20 @@ policies("refusals are counted by reason in the answer, and by the minute for th
   const first = await admit({ queues: ["r", "c"] });
   assert.equal(tally(first.claims.map((claim) => claim.queue)), { c: 1, r: 1 });
   assert.equal(first.refused, { concurrency_limit: 1, rate_class: 3 });
-  assert.equal((await admit({ queues: ["r", "c"] })).refused, { concurrency_limit: 1, rate_class: 1 });
+  assert.equal((await admit({ queues: ["r", "c"] })).refused, { concurrency_limit: 1, rate_class: 3 });
   await query("select :SCHEMA.roll_up_tallies()");
   const minutes = await query(
     "select queue, refused from :SCHEMA.queue_minute where refused <> '{}' order by queue",
   );
   assert.equal(minutes, [
     { queue: "c", refused: { concurrency_limit: 2 } },
-    { queue: "r", refused: { rate_class: 4 } },
+    { queue: "r", refused: { rate_class: 6 } },
   ]);
+  assert.equal(
+    (await admit({ queues: ["r", "c"] })).refused,
+    { concurrency_limit: 1, rate_class: 1 },
+    "where limits bite, lines are looked at before jobs are drawn",
+  );
 });
 
 policies("next_due_ms is when the next job falls due", async () => {

@@ -69,6 +69,8 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 3000 }) }),
   },
+  // From then on the gate looks at the limits of lines before it draws from them, where they have held jobs back.
+  { weight: 1, arbitrary: fc.constant({ do: "roll up" as const }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -196,6 +198,8 @@ property("no limit is exceeded, nothing is claimed twice, nothing that may run i
         } else if (each.do === "wait") {
           await moveClock(each.ms);
           model.waitedMs += each.ms;
+        } else if (each.do === "roll up") {
+          await query("select :SCHEMA.roll_up_tallies()");
         } else {
           await query("select :SCHEMA.set_queue_paused($1, $2)", [each.queue, each.paused]);
           if (each.paused) model.paused.add(each.queue);

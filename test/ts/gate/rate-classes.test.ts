@@ -99,7 +99,9 @@ rates("paused and closed classes let nothing through, and start empty afterwards
   await limit("p", 10, 1000, 10, true);
   await enqueue(5, { rate_class: "p" });
   const held = await admit();
-  assert.equal([held.claims.length, held.refused], [0, { rate_class: 1 }]);
+  assert.equal([held.claims.length, held.refused], [0, { rate_class: 5 }]);
+  await query("select :SCHEMA.roll_up_tallies()");
+  assert.equal((await admit()).refused, { rate_class: 1 }, "the line, without a draw");
   await limit("p", 10, 1000, 10);
   assert.is((await admit()).claims.length, 0);
   await moveClock(250);
@@ -118,7 +120,10 @@ rates("a deferred class waits for the whole fleet, and the gate says until when"
   const until = Number(await one("select :SCHEMA.defer_rate_class('api', 30000)"));
   await query("select :SCHEMA.defer_rate_class('api', 1000)");
   const { claims, refused, nextDueMs } = await admit();
-  assert.equal([claims.length, refused, nextDueMs], [0, { rate_class: 1 }, until]);
+  assert.equal([claims.length, refused, nextDueMs], [0, { rate_class: 2 }, until]);
+  await query("select :SCHEMA.roll_up_tallies()");
+  const looked = await admit();
+  assert.equal([looked.claims.length, looked.refused, looked.nextDueMs], [0, { rate_class: 1 }, until]);
   await moveClock(30_001);
   assert.is((await admit()).claims.length, 2);
   await enqueue(1, { rate_class: "unknown-so-far" });

@@ -55,6 +55,30 @@ policies("ceilings, partitions and explanations", async () => {
   assert.is(await codeOf(store.deleteConcurrencyLimit("one")), "not_found");
 });
 
+policies("one job, by its id, without its turn", async () => {
+  const admit = (jobId: string, queues = ["named"], capacity = 5) =>
+    store.admit({ worker: "w", queues, capacity, leaseMs: 60_000, jobId });
+  await store.enqueue([
+    { kind: "first", queue: "named", priority: 9 },
+    { kind: "wanted", queue: "named", id: "wanted", rateClasses: ["named"] },
+    { kind: "later", queue: "named", id: "later", delayMs: 60_000 },
+  ]);
+  await store.upsertRateClass({ name: "named", limitPerWindow: 1, windowMs: 3_600_000, paused: true });
+  assert.equal((await admit("wanted")).refused, { rate_class: 1 }, "its policies hold");
+  await store.deleteRateClass("named");
+  assert.is((await admit("wanted", ["other"])).length, 0, "it is not in that queue");
+  assert.is((await admit("wanted", ["named"], 0)).length, 0);
+  assert.is((await admit("later")).length, 0, "it is not due");
+  assert.is((await admit("nobody")).length, 0);
+  assert.is(await codeOf(admit("x".repeat(256))), "invalid");
+  const both = await Promise.all([admit("wanted"), admit("wanted")]);
+  assert.equal(both.map((claims) => claims.length).sort(), [0, 1]);
+  const [claim] = both.flat();
+  assert.equal([claim?.id, claim?.kind, claim?.fence], ["wanted", "wanted", 1n]);
+  assert.is(await store.ack(claim!, "success"), "deleted");
+  assert.is((await store.admit({ worker: "w", queues: ["named"] }))[0]?.kind, "first");
+});
+
 policies("quarantine and deadlines", async () => {
   assert.equal(await store.quarantineList(), []);
   assert.is(await codeOf(store.quarantineRelease("0".repeat(32))), "not_found");
