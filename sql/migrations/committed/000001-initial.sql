@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:ec98e7bd6065fa6684b25b320b83aae7edf1f92a
+--! Hash: sha1:7bec9206c8e8a079dad93c6138a7de0bb4680bad
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3140,7 +3140,8 @@ end;
 $$;
 comment on function :SCHEMA.met_jobs is
   'What became of each of these jobs, those that were inserted having these keys: the others met a job of '
-  'their id or unique key, or are quarantined. HR000 where the job that one met has ended meanwhile.';
+  'their id or unique key, or are quarantined. Fails, to be undone, where the job that one met has ended '
+  'meanwhile.';
 revoke all on function :SCHEMA.met_jobs from public;
 --! EndIncluded enqueue/met_jobs.sql
 --! Included enqueue/place_together.sql
@@ -3212,8 +3213,8 @@ end;
 $$;
 comment on function :SCHEMA.place_together is
   'Inserts jobs of a list, numbered from 1 and without windows, in one statement, and says what became of '
-  'each. Raises HR000, for the caller to undo it and place them one by one, where a job that stood in the '
-  'way of one has ended meanwhile: its key is free, but not any more in order.';
+  'each. Fails, for the caller to undo it and place them one by one, where a job that stood in the way of '
+  'one has ended meanwhile: its key is free, but not any more in order.';
 revoke all on function :SCHEMA.place_together from public;
 --! EndIncluded enqueue/place_together.sql
 --! Included enqueue/queue_depth_of.sql
