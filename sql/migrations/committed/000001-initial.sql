@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:22e9f55b4f90d7fa914c681200f5582eda49ccc3
+--! Hash: sha1:dedfee4b8a45ec9e8438a71ae4729f68dedebb20
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -8482,7 +8482,8 @@ begin
   foreach duty in array coalesce(duties, c_all) loop
     continue when not :SCHEMA.claim_duty(duty, holder, lease_ms);
     select * into v_row from :SCHEMA.duty d where d.name = duty;
-    continue when v_row.retry_at_ms > :SCHEMA.now_ms();
+    -- None is put off for more than a minute, unless the clock has stepped back since.
+    continue when v_row.retry_at_ms - :SCHEMA.now_ms() between 1 and 60000;
     did := 0;
     error := null;
     v_batch := greatest(1, max_rows >> v_row.shrink);
