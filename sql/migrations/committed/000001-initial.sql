@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:7bec9206c8e8a079dad93c6138a7de0bb4680bad
+--! Hash: sha1:61e616b763c8b449b585ade1336267039442e7c0
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -8484,7 +8484,8 @@ begin
   foreach duty in array coalesce(duties, c_all) loop
     continue when not :SCHEMA.claim_duty(duty, holder, lease_ms);
     select * into v_row from :SCHEMA.duty d where d.name = duty;
-    continue when v_row.retry_at_ms > :SCHEMA.now_ms();
+    -- None is put off for more than a minute, unless the clock has stepped back since.
+    continue when v_row.retry_at_ms - :SCHEMA.now_ms() between 1 and 60000;
     did := 0;
     error := null;
     v_batch := greatest(1, max_rows >> v_row.shrink);
