@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { MigrationError } from "../migrate/index.js";
 import { exitCode, UsageError, type Command, type Context } from "./command.js";
 import { dutiesCommand } from "./commands/duties.js";
@@ -14,6 +15,10 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     context.out(topic?.help ?? overview());
     return name === undefined ? exitCode.usage : exitCode.ok;
   }
+  if (name === "--version" || name === "version") {
+    context.out(`${packageVersion()}\n`);
+    return exitCode.ok;
+  }
   const command = commands.find((candidate) => candidate.name === name);
   if (!command) {
     context.err(`headrace: unknown command "${name}"; see headrace --help\n`);
@@ -26,9 +31,16 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   try {
     return await command.run(args, context);
   } catch (error) {
-    return explain(command, error, context);
+    const code = explain(command, error, context);
+    const named =
+      args.some((arg) => arg.startsWith("--url")) || databaseVariables.some((key) => context.env[key]);
+    if (!named && /\bE(?:CONNREFUSED|NOENT|NOTFOUND)\b/.test(describe(error)))
+      context.err("no database was named: set DATABASE_URL, or pass --url\n");
+    return code;
   }
 }
+
+const databaseVariables = ["DATABASE_URL", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER"];
 
 function explain(command: Command, error: unknown, context: Context): number {
   const message = describe(error);
@@ -51,6 +63,12 @@ function isParseArgsError(error: unknown): boolean {
   return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 }
 
+function packageVersion(): string {
+  // The same place from the sources and from what is built.
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
+
 function overview(): string {
   const width = Math.max(...commands.map((command) => command.name.length));
   const list = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`).join("\n");
@@ -58,7 +76,7 @@ function overview(): string {
 
 ${list}
 
-headrace <command> --help explains one of them.
+headrace <command> --help explains one of them, headrace --version tells the version.
 
 Exit codes: 0 done; 1 failed; 2 wrong command line; 3 installed schema and package do not match;
 4 the worker was asked to restart.

@@ -1,15 +1,10 @@
-import { Caller, Json, type Tx } from "./caller.js";
+import { Json, TextCaller, type Tx } from "./caller.js";
 import { StoreError, type StoreErrorFields } from "./errors.js";
 import { batchJson } from "./job-json.js";
+import { maybe } from "./rows.js";
 import type { Enqueued, Job } from "./types.js";
 
-interface Placed {
-  readonly id: string | null;
-  readonly disposition: Enqueued["disposition"] | "withheld" | keyof typeof refusals;
-  readonly existingId: string | null;
-  readonly replaced: boolean;
-  readonly detail: StoreErrorFields | null;
-}
+type Column = "id" | "disposition" | "existing_id" | "replaced" | "detail";
 
 const refusals = {
   duplicate: ["HR001", "a job with this unique key exists"],
@@ -19,7 +14,7 @@ const refusals = {
 } as const;
 
 /** Entry of jobs. */
-export abstract class EnqueueRoom extends Caller {
+export abstract class EnqueueRoom extends TextCaller {
   /**
    * Enqueues a batch, all or nothing, and answers with a row a job, in order. A job that has an id may be sent again: the
    * second time nothing happens, and that is no error.
@@ -40,24 +35,35 @@ export abstract class EnqueueRoom extends Caller {
   }
 }
 
-export async function enqueueWith(caller: Caller, batch: readonly Job[], on?: Tx): Promise<Enqueued[]> {
+export async function enqueueWith(caller: TextCaller, batch: readonly Job[], on?: Tx): Promise<Enqueued[]> {
   const jobs = new Json(batchJson(batch));
-  const rows = await caller.call<Placed>("enqueue_many", { jobs, on_conflict: "report" }, { on, hot: true });
-  for (const row of rows) if (row.disposition in refusals) throw refusal(row);
-  return rows.map(({ id, disposition, existingId, replaced }) => ({
-    id: id ?? existingId ?? "",
-    disposition: disposition as Enqueued["disposition"],
-    existingId,
-    replaced,
-  }));
+  const { at, rows } = await caller.callForText<Column>(
+    "enqueue_many",
+    { jobs, on_conflict: "report" },
+    { on, hot: true },
+  );
+  return rows.map((row) => {
+    const disposition = row[at.disposition] as Enqueued["disposition"] | keyof typeof refusals;
+    const existingId = row[at.existing_id] ?? null;
+    const replaced = row[at.replaced] === "t";
+    if (isRefusal(disposition)) {
+      const detail = maybe(row[at.detail], JSON.parse) as StoreErrorFields | null;
+      throw refusal(disposition, { existing_id: existingId ?? "", replaced }, detail);
+    }
+    return { id: row[at.id] ?? existingId ?? "", disposition, existingId, replaced };
+  });
 }
 
-function refusal(row: Placed): StoreError {
-  const code = row.disposition as keyof typeof refusals;
-  const [sqlstate, message] = refusals[code];
-  const fields: StoreErrorFields =
-    code === "duplicate"
-      ? { existing_id: row.existingId ?? "", replaced: row.replaced, ...row.detail }
-      : { ...row.detail };
-  return new StoreError(code, message, { fields, sqlstate });
+function isRefusal(disposition: string): disposition is keyof typeof refusals {
+  return Object.hasOwn(refusals, disposition);
+}
+
+function refusal(
+  why: keyof typeof refusals,
+  holder: StoreErrorFields,
+  detail: StoreErrorFields | null,
+): StoreError {
+  const [sqlstate, message] = refusals[why];
+  const fields: StoreErrorFields = why === "duplicate" ? { ...holder, ...detail } : { ...detail };
+  return new StoreError(why, message, { fields, sqlstate });
 }

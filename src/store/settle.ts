@@ -175,12 +175,12 @@ export abstract class SettleRoom extends TextCaller {
   }
 }
 
-/** The function that ends an attempt with success, and its arguments: the plain one where there is nothing to keep. */
+/** The function that ends an attempt with success, and its arguments; it answers with the state reached. */
 export function completion(lease: LeaseRef, detail: CompleteDetail): [name: string, parameters: Arguments] {
   const { result, logs = [], actualWeight: actual_weight } = detail;
   if (result) return ["ack_success_with_result", resultArguments(lease, result, detail)];
-  if (logs.length === 0) return ["complete", { ...holder(lease), actual_weight }];
-  return ["ack", { ...holder(lease), outcome: "success", logs: new Json(logsJson(logs)), actual_weight }];
+  const kept = logs.length === 0 ? undefined : new Json(logsJson(logs));
+  return ["ack", { ...holder(lease), outcome: "success", logs: kept, actual_weight }];
 }
 
 function resultArguments(

@@ -5,7 +5,7 @@ import { Deadline } from "./deadline.js";
 import { enqueueWith } from "./enqueue.js";
 import { StoreError, invalid, toStoreError } from "./errors.js";
 import { checkpointArguments, completion } from "./settle.js";
-import type { Checkpoint, CompleteDetail, Enqueued, Job, LeaseRef } from "./types.js";
+import type { Checkpoint, CompleteDetail, Enqueued, Job, JobState, LeaseRef } from "./types.js";
 
 /** Closes the connection of a transaction that nobody holds any more, so that the server ends it. */
 const forgotten = new FinalizationRegistry<Loan>((loan) => loan.end(false));
@@ -140,16 +140,21 @@ export abstract class TransactionRoom extends StoreCore {
   }
 
   /**
-   * Ends the attempt with success in the caller's transaction, with the result and the logs that it is to leave.
-   * `lease_rejected` obliges the caller to roll back.
+   * Ends the attempt with success in the caller's transaction, with the result and the logs that it is to leave, and
+   * answers with the state that the job has reached, `deleted` where it is gone. `lease_rejected` obliges the caller to
+   * roll back.
    */
-  async completeTx(tx: Tx, lease: LeaseRef, detail: CompleteDetail = {}): Promise<void> {
-    await this.call(...completion(lease, detail), { on: tx });
+  async completeTx(tx: Tx, lease: LeaseRef, detail: CompleteDetail = {}): Promise<JobState | "deleted"> {
+    return this.value(...completion(lease, detail), { on: tx });
   }
 
   /** `completeTx`, and what the job really took from its rate classes. */
-  async completeTxWithActualWeight(tx: Tx, lease: LeaseRef, actualWeight?: number): Promise<void> {
-    await this.completeTx(tx, lease, { actualWeight });
+  async completeTxWithActualWeight(
+    tx: Tx,
+    lease: LeaseRef,
+    actualWeight?: number,
+  ): Promise<JobState | "deleted"> {
+    return this.completeTx(tx, lease, { actualWeight });
   }
 }
 

@@ -133,12 +133,22 @@ export async function checkPayload(
   if (task?.schema) await validated(kind, task.schema, payload);
 }
 
-/** The payload as the handler gets it: decoded, brought to the task's version, read by its schema. @throws UndecodableError */
-export async function decodePayload(
-  task: KnownTask,
-  bytes: Uint8Array,
-  schemaVersion: number,
-): Promise<unknown> {
+/**
+ * The payload as the handler gets it: decoded, brought to the task's version, read by its schema. A promise of it only where
+ * something has to be waited for, which most payloads are spared.
+ *
+ * @throws UndecodableError, or rejects with it.
+ */
+export function decodePayload(task: KnownTask, bytes: Uint8Array, schemaVersion: number): unknown {
+  if (task.schema || schemaVersion !== task.version) return decodeByTask(task, bytes, schemaVersion);
+  try {
+    return task.codec.decode(bytes);
+  } catch (error) {
+    throw undecodable(error);
+  }
+}
+
+async function decodeByTask(task: KnownTask, bytes: Uint8Array, schemaVersion: number): Promise<unknown> {
   try {
     let payload = task.codec.decode(bytes);
     if (schemaVersion > task.version) {
@@ -151,7 +161,11 @@ export async function decodePayload(
     }
     return task.schema ? await validated(task.kind, task.schema, payload) : payload;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : describeError(error);
-    throw new UndecodableError(`the payload can't be read: ${reason}`, { cause: error });
+    throw undecodable(error);
   }
+}
+
+function undecodable(error: unknown): UndecodableError {
+  const reason = error instanceof Error ? error.message : describeError(error);
+  return new UndecodableError(`the payload can't be read: ${reason}`, { cause: error });
 }

@@ -166,7 +166,11 @@ class HandedStore extends PgStore {
     return super.ackMany(acks);
   }
 
-  override async completeTx(tx: Tx, lease: LeaseRef, detail: CompleteDetail = {}): Promise<void> {
+  override async completeTx(
+    tx: Tx,
+    lease: LeaseRef,
+    detail: CompleteDetail = {},
+  ): Promise<JobState | "deleted"> {
     const { logs, result } = detail;
     this.acks.set(lease.jobId, { ...lease, outcome: "success", logs, result: result?.bytes });
     return super.completeTx(tx, lease, detail);

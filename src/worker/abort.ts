@@ -14,7 +14,8 @@ export class Abort implements AbortLike {
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: unknown;
-  #listeners: Set<() => void> | undefined;
+  /** Few are ever there. */
+  #listeners: (() => void)[] | undefined;
 
   get aborted(): boolean {
     return this.#aborted;
@@ -46,10 +47,12 @@ export class Abort implements AbortLike {
 
   /** Called once, unless it has aborted before. */
   addEventListener(_type: "abort", listener: () => void): void {
-    if (!this.#aborted) (this.#listeners ??= new Set()).add(listener);
+    if (this.#aborted || this.#listeners?.includes(listener)) return;
+    (this.#listeners ??= []).push(listener);
   }
 
   removeEventListener(_type: "abort", listener: () => void): void {
-    this.#listeners?.delete(listener);
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#listeners?.splice(at, 1);
   }
 }

@@ -3,7 +3,7 @@ import type { JobRef } from "./events.js";
 import { storable } from "./describe-error.js";
 import type { Received } from "./loop.js";
 import type { Ending, Outcome } from "./outcome.js";
-import type { Claim } from "../store/index.js";
+import type { Claim, JobState } from "../store/index.js";
 import { monotonicMs } from "./timing.js";
 
 const maxLogs = 100;
@@ -28,8 +28,8 @@ export class Attempt {
   acking = false;
   /** Nothing that the handler does counts any more: settled, lost, or handed back. */
   over = false;
-  /** The handler itself has committed the job's completion. */
-  completed = false;
+  /** The state in which the handler itself has committed the job's completion; undefined while it has not. */
+  completed: JobState | "deleted" | undefined;
   /** How the handler wants the attempt to end, where it said so. */
   wish: Outcome | undefined;
   /** The end that the handler is about to have, where it takes a call to the store. */

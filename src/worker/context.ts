@@ -1,21 +1,19 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Client } from "../client/client.js";
 import { traceHeaders } from "../client/headers.js";
 import { milliseconds, type Duration } from "../duration.js";
 import type { Attempt } from "./attempt.js";
 import type { ContextServices } from "./context-services.js";
 import { cutBytes, storable } from "./describe-error.js";
+import { completeOnce, stepOnce, surroundingTransaction } from "./effects.js";
 import { historyLogger } from "./history-logger.js";
+import { asHolder, mustHold } from "./holder.js";
 import type { Logger } from "./logger.js";
-import { Ending, LeaseLostError, type Outcome } from "./outcome.js";
-import { StoreError, type PgTx } from "../store/index.js";
+import { Ending, type Outcome } from "./outcome.js";
+import type { PgTx } from "../store/index.js";
 import { jsonCodec } from "../tasks/codec.js";
-import { encodeResult, jsonForm, type ResultForm } from "../tasks/registry.js";
+import { jsonForm, type ResultForm } from "../tasks/registry.js";
 import { Steps } from "./steps.js";
 import { monotonicMs } from "./timing.js";
-
-/** The transaction of the `once` or `stepOnce` from within which code is called. */
-const surrounding = new AsyncLocalStorage<PgTx>();
 
 /** What a handler knows about its job, and may do with it. Every write is refused once the lease is lost. */
 export class JobContext {
@@ -92,7 +90,7 @@ export class JobContext {
   get client(): Client {
     return (this.#client ??= this.#services.client.with({
       headers: traceHeaders(this.headers),
-      tx: () => surrounding.getStore(),
+      tx: () => surroundingTransaction(),
     }));
   }
 
@@ -101,7 +99,7 @@ export class JobContext {
    * attempt skips what has ended and gets its result (which must have a JSON form) back. Names are unique in a handler.
    */
   async step<T>(name: string, work: () => T | Promise<T>): Promise<T> {
-    this.#mustHold();
+    mustHold(this.#attempt);
     return await this.#recorded.run(name, work);
   }
 
@@ -114,7 +112,7 @@ export class JobContext {
   /** Records durably where the handler has come to; the value must have a JSON form, at most 1 MiB. A job has one cursor. */
   async saveCursor(value: unknown): Promise<void> {
     const cursor = jsonCodec.encode(value);
-    this.#mustHold();
+    mustHold(this.#attempt);
     await this.#recorded.saveCursor(cursor);
   }
 
@@ -141,37 +139,13 @@ export class JobContext {
    * kept.
    */
   async once<Result = void>(work: (transaction: PgTx) => Promise<Result>): Promise<boolean> {
-    const { store, completed } = this.#services;
-    const attempt = this.#attempt;
-    this.#mustNotNest();
-    return this.#transaction(effectOf(this.id), work, async (transaction, value) => {
-      const result = encodeResult(this.#form, value);
-      const { logs, actualWeight } = attempt;
-      await store.completeTx(transaction, attempt.claim, { result, logs, actualWeight });
-      // A renewal that is answered meanwhile finds no lease; that decides nothing now.
-      attempt.acking = true;
-      try {
-        await transaction.commit();
-        attempt.completed = true;
-        completed(attempt);
-      } finally {
-        attempt.acking = false;
-      }
-    });
+    return completeOnce(this.#attempt, this.#services, this.#form, work);
   }
 
   /** As `step`, with its effect and its record in one transaction, so it happens exactly once. The job goes on. */
   async stepOnce(name: string, work: (transaction: PgTx) => Promise<void>): Promise<boolean> {
-    this.#mustHold();
-    this.#mustNotNest();
-    if (!(await this.#recorded.begin(name))) return false;
-    const { store } = this.#services;
-    return this.#transaction(`${effectOf(this.id)}/${name}`, work, (transaction) =>
-      this.#recorded.end(name, undefined, async (checkpoint) => {
-        await store.checkpointTx(transaction, this.#attempt.claim, checkpoint);
-        await transaction.commit();
-      }),
-    );
+    mustHold(this.#attempt);
+    return stepOnce(this.#attempt, this.#services, this.#recorded, name, work);
   }
 
   /**
@@ -188,7 +162,7 @@ export class JobContext {
   /** Writes something to be read while the job still runs; each call replaces the last. At most 32 MiB as JSON. */
   async output(value: unknown): Promise<void> {
     const output = { schemaVersion: 1, bytes: jsonCodec.encode(value) };
-    await this.#held(() => this.#services.store.writeJobOutput(this.#attempt.claim, output));
+    await this.#write(() => this.#services.store.writeJobOutput(this.#attempt.claim, output));
   }
 
   /** Ends the attempt: run again after `delay` (> 0). No attempt is spent. */
@@ -238,7 +212,7 @@ export class JobContext {
   /** Makes sure that the lease lasts for `duration` from now, or longer, for work that blocks the event loop. */
   async extendLease(duration: Duration): Promise<void> {
     const asked = milliseconds(duration, "duration");
-    this.#mustHold();
+    mustHold(this.#attempt);
     const sentAt = monotonicMs();
     const leaseMs = Math.ceil(Math.max(asked, this.#attempt.leaseEndsAt - sentAt));
     const lost = await this.#services.store.renew([this.#attempt.claim], leaseMs);
@@ -265,74 +239,21 @@ export class JobContext {
   #makeSteps(): Steps {
     const { claim } = this.#attempt;
     return new Steps(claim.id, claim.checkpoint, claim.cursor, (checkpoint) =>
-      this.#held(() => this.#services.store.checkpoint(claim, checkpoint)),
+      this.#write(() => this.#services.store.checkpoint(claim, checkpoint)),
     );
   }
 
   async #progress(current: number, total: number, message: string): Promise<void> {
     const progress = { current, total, message: cutBytes(storable(message), 512) };
-    await this.#held(() => this.#services.store.writeJobProgress(this.#attempt.claim, progress));
+    await this.#write(() => this.#services.store.writeJobProgress(this.#attempt.claim, progress));
+  }
+
+  #write<T>(write: () => Promise<T>): Promise<T> {
+    return asHolder(this.#attempt, this.#services.lose, write);
   }
 
   #end(outcome: Outcome): Ending {
     this.#attempt.wish = outcome;
     return new Ending(outcome);
   }
-
-  #mustHold(): void {
-    if (this.#attempt.completed) throw new Error(`job ${this.id} is completed; nothing more can be written`);
-    if (this.#attempt.over) throw new LeaseLostError(this.id);
-  }
-
-  /** Whoever holds a transaction and waits for another may wait for ever: the pool bounds how many there are. */
-  #mustNotNest(): void {
-    const outer = surrounding.getStore();
-    if (outer && !outer.finished) throw new Error("once and stepOnce can't be called within each other");
-  }
-
-  /** A write as holder: when it is refused, the lease is lost. */
-  async #held<T>(write: () => Promise<T>): Promise<T> {
-    this.#mustHold();
-    try {
-      return await write();
-    } catch (error) {
-      // The work may hold other jobs too; theirs are not ours.
-      const ours = error instanceof StoreError && error.code === "lease_rejected";
-      if (!ours || error.fields.job_id !== this.id) throw error;
-      return this.#services.lose(this.#attempt);
-    }
-  }
-
-  /** `conclude` commits. */
-  #transaction<Result>(
-    effect: string,
-    work: (transaction: PgTx) => Promise<Result>,
-    conclude: (transaction: PgTx, result: Result) => Promise<void>,
-  ): Promise<boolean> {
-    this.#mustHold();
-    const { store, transactions } = this.#services;
-    // Never more at a time than leave the runtime its own connections.
-    return transactions.run(
-      () =>
-        this.#held(async () => {
-          const transaction = await store.begin();
-          try {
-            if (!(await store.claimEffect(transaction, effect))) {
-              await transaction.rollback();
-              return false;
-            }
-            const result = await surrounding.run(transaction, () => work(transaction));
-            await conclude(transaction, result);
-            return true;
-          } catch (error) {
-            if (!transaction.finished) await transaction.rollback().catch(() => undefined);
-            throw error;
-          }
-        }),
-      this.#attempt.abort,
-    );
-  }
 }
-
-/** Under which the effect of a job is claimed: no id is, or begins like, the effect of a step of another. */
-const effectOf = (id: string): string => id.replaceAll("~", "~0").replaceAll("/", "~1");

@@ -79,7 +79,7 @@ export class Intake {
     if (!attempt.over) {
       const outcome = await runner.run(attempt);
       if (outcome.type === "rate_limited" && outcome.byHandler) await releases.pace(attempt);
-      if (attempt.completed) endings.settled(attempt, outcome, "completed");
+      if (attempt.completed) endings.settled(attempt, outcome, attempt.completed);
       else if (!attempt.over) {
         attempt.over = true;
         acks.add(attempt, outcome);

@@ -56,16 +56,16 @@ export class Runner {
   }
 
   /** Resolves with the outcome when the attempt's slot is free again; never rejects. */
-  async run(attempt: Attempt): Promise<Outcome> {
+  run(attempt: Attempt): Promise<Outcome> {
     const { registry, events, unknownKindMs } = this.#options;
     const task = registry.find(attempt.claim.kind);
     if (!task?.handler && !task?.batchHandler) {
       events.tell("job:unknown", { job: attempt.job });
-      return { type: "snooze", delayMs: unknownKindMs };
+      return Promise.resolve({ type: "snooze", delayMs: unknownKindMs });
     }
     const line = this.#lines.get(task);
     if (!line) return this.#within(attempt, task);
-    if (line.full) return { type: "snooze", delayMs: line.putOffMs() };
+    if (line.full) return Promise.resolve({ type: "snooze", delayMs: line.putOffMs() });
     const { abort } = attempt;
     // It may be told to stop while it is not its turn.
     return line.run(() => this.#within(attempt, task), abort).catch(() => this.#forced(abort.reason, ""));
@@ -107,9 +107,11 @@ export class Runner {
   async #call(attempt: Attempt, task: KnownTask): Promise<Outcome> {
     const { claim, abort } = attempt;
     try {
-      const payload = await decodePayload(task, claim.payload, claim.schemaVersion);
+      const decoded = decodePayload(task, claim.payload, claim.schemaVersion);
+      const payload = decoded instanceof Promise ? ((await decoded) as unknown) : decoded;
       const context = new JobContext(attempt, payload, this.#options.services, task);
-      const result = await this.#chain(context, () => this.#handle(task, payload, context, abort));
+      const handle = (): unknown => this.#handle(task, payload, context, abort);
+      const result = await (this.#options.middleware.length === 0 ? handle() : this.#chain(context, handle));
       if (attempt.completed) return { type: "success" };
       if (abort.aborted) return this.#forced(abort.reason, "");
       if (result instanceof Ending) return result.outcome;
@@ -128,13 +130,15 @@ export class Runner {
     }
   }
 
-  async #handle(task: KnownTask, payload: unknown, context: JobContext, abort: Abort): Promise<unknown> {
-    const batches = this.#batches.get(task);
-    return batches ? await batches.join(payload, context, abort) : await task.handler?.(payload, context);
+  /** May throw, or answer with a promise: what handlers do. */
+  #handle(task: KnownTask, payload: unknown, context: JobContext, abort: Abort): unknown {
+    return task.handler
+      ? task.handler(payload, context)
+      : this.#batches.get(task)?.join(payload, context, abort);
   }
 
-  #chain(context: JobContext, handler: () => Promise<unknown>): Promise<unknown> {
-    let next = handler;
+  #chain(context: JobContext, handle: () => unknown): Promise<unknown> {
+    let next = async (): Promise<unknown> => await handle();
     for (const around of this.#options.middleware.toReversed()) {
       const inner = next;
       next = () => around(context, inner);

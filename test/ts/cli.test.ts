@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -45,6 +45,37 @@ cli("explains itself", async () => {
     const { code, out } = await headrace(args);
     assert.is(code, 0);
     assert.match(out, /Usage: headrace migrate/);
+  }
+});
+
+cli("tells its version", async () => {
+  const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
+  assert.equal(await headrace(["--version"]), { code: 0, out: `${version}\n`, err: "" });
+});
+
+cli("says so where no database was named", async () => {
+  const given = { ...process.env };
+  Object.assign(process.env, { PGHOST: "127.0.0.1", PGPORT: "1" });
+  try {
+    for (const command of ["migrate", "duties"]) {
+      const { code, err } = await headrace([command]);
+      assert.is(code, 1);
+      assert.match(err, /ECONNREFUSED[^]*no database was named: set DATABASE_URL/);
+    }
+    for (const [args, env] of [
+      [["migrate", "--url", "postgresql://127.0.0.1:1/none"], {}],
+      [["migrate"], { DATABASE_URL: "postgresql://127.0.0.1:1/none" }],
+      [["migrate"], { PGHOST: "127.0.0.1" }],
+    ] as const) {
+      const { err } = await headrace(args, env);
+      assert.match(err, /ECONNREFUSED/);
+      assert.not.match(err, /no database was named/);
+    }
+  } finally {
+    for (const key of ["PGHOST", "PGPORT"] as const) {
+      if (given[key] === undefined) Reflect.deleteProperty(process.env, key);
+      else process.env[key] = given[key];
+    }
   }
 });
 

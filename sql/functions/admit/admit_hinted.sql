@@ -16,6 +16,7 @@ declare
   v_queues text[];
   v_flags :SCHEMA.gate_flags;
   v_paused boolean;
+  v_asleep boolean;
   v_pass :SCHEMA.gate_pass;
   v_chosen :SCHEMA.batch;
   v_hint :SCHEMA.claim;
@@ -30,8 +31,10 @@ begin
   select exists (select from :SCHEMA.rate_class), exists (
       select from :SCHEMA.concurrency_limit m where m.queue = any (v_queues)),
     exists (select from :SCHEMA.quarantine), (select c.offset_ms from :SCHEMA.test_clock c),
-    exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused)
-  into v_flags.classes, v_flags.ceilings, v_flags.quarantine, v_flags.offset_ms, v_paused;
+    exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused),
+    exists (select from :SCHEMA.sleeper s where s.worker = admit_hinted.worker)
+  into v_flags.classes, v_flags.ceilings, v_flags.quarantine, v_flags.offset_ms, v_paused,
+    v_asleep;
   if v_paused then
     v_queues := array(
       select q.queue from unnest(v_queues) q(queue)
@@ -51,7 +54,9 @@ begin
     v_chosen := v_pass.chosen;
     if v_chosen.keys is not null then
       if v_pass.own_leases is null then
-        v_lease_no := :SCHEMA.open_lease(v_chosen.keys, worker, v_lease_id, v_now, v_now + lease_ms);
+        insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
+        values (v_lease_id, admit_hinted.worker, v_now, v_now + admit_hinted.lease_ms, v_chosen.keys)
+        returning lease_no into v_lease_no;
       else
         v_leases := :SCHEMA.open_leases(v_pass, worker, v_lease_id, v_now, v_now + lease_ms);
       end if;
@@ -78,8 +83,11 @@ begin
           j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms,
           null::jsonb, null::bigint, null::bigint;
     end if;
-    if v_chosen.keys is not null or v_pass.crowded then
-      perform :SCHEMA.after_claim(v_pass, worker, v_now);
+    if v_pass.crowded or (v_pass.moves and v_chosen.keys is not null) then
+      perform :SCHEMA.after_claim(v_pass, v_now);
+    end if;
+    if v_asleep and v_chosen.keys is not null then
+      delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
     end if;
     if v_pass.refusals <> '{}' then
       v_hint.refused := :SCHEMA.count_refusals(v_pass.refusals, v_now);

@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text, at_ms bigint)
+create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, at_ms bigint)
 returns void
 language plpgsql
 volatile
@@ -36,12 +36,9 @@ begin
   if pass.quantum is not null or pass.crowded or pass.partial then
     perform :SCHEMA.rotate_lanes(pass, after_claim.at_ms);
   end if;
-  if (pass.chosen).keys is not null then
-    delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
-  end if;
 end;
 $$;
 comment on function :SCHEMA.after_claim is
-  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and '
-  'the worker is awake.';
+  'The bookkeeping behind a claim, where something moves: remembered positions, shares of the queues, turns '
+  'of the partitions.';
 revoke all on function :SCHEMA.after_claim from public;

@@ -43,6 +43,7 @@ begin
       if :SCHEMA.lane_is_due(v_lanes[1], (v_drawn.jobs).keys[v_last], at_ms) then
         v_pass.reached := array[cast(row(v_lanes[1].no, (v_drawn.jobs).times[v_last],
           (v_drawn.jobs).keys[v_last]) as :SCHEMA.lane_reach)];
+        v_pass.moves := true;
       end if;
       return v_pass;
     end if;
@@ -128,6 +129,8 @@ begin
     end if;
   end loop;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
+  v_pass.moves := v_pass.reached is not null or v_pass.shares is not null or quantum is not null
+    or v_pass.partial;
   return v_pass;
 end;
 $$;

@@ -36,24 +36,26 @@ as $$
 declare
   v_placed record;
 begin
+  -- Without what is usual anyway, so that it can go the short way.
   select e.* into v_placed
   from :SCHEMA.enqueue_many(json_build_array(jsonb_strip_nulls(jsonb_build_object(
     'kind', kind,
     'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n',
       ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
-    'priority', priority, 'weight', weight,
+    'priority', priority, 'weight', nullif(weight, 1),
     'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
     'delay_ms', :SCHEMA.interval_ms('delay', delay),
     'max_attempts', max_attempts, 'unique_key', unique_key,
     'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
-    'unique_scope', unique_scope, 'unique_replace', unique_replace,
+    'unique_scope', nullif(unique_scope, 'kind'), 'unique_replace', unique_replace,
     'unique_debounce_ms', :SCHEMA.interval_ms('unique_debounce', unique_debounce),
     'tags', tags,
     'retention_ms', :SCHEMA.interval_ms('retention', retention),
     'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
     'deadline_ms', :SCHEMA.instant_ms('deadline', deadline),
-    'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
+    'id', id, 'sticky_worker', sticky_worker, 'pending', nullif(pending, false), 'schema_version',
+      schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
     perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,

@@ -57,5 +57,6 @@ end;
 $$;
 comment on function :SCHEMA.met_jobs is
   'What became of each of these jobs, those that were inserted having these keys: the others met a job of '
-  'their id or unique key, or are quarantined. HR000 where the job that one met has ended meanwhile.';
+  'their id or unique key, or are quarantined. Fails, to be undone, where the job that one met has ended '
+  'meanwhile.';
 revoke all on function :SCHEMA.met_jobs from public;

@@ -66,6 +66,6 @@ end;
 $$;
 comment on function :SCHEMA.place_together is
   'Inserts jobs of a list, numbered from 1 and without windows, in one statement, and says what became of '
-  'each. Raises HR000, for the caller to undo it and place them one by one, where a job that stood in the '
-  'way of one has ended meanwhile: its key is free, but not any more in order.';
+  'each. Fails, for the caller to undo it and place them one by one, where a job that stood in the way of '
+  'one has ended meanwhile: its key is free, but not any more in order.';
 revoke all on function :SCHEMA.place_together from public;

@@ -22,7 +22,8 @@ begin
   foreach duty in array coalesce(duties, c_all) loop
     continue when not :SCHEMA.claim_duty(duty, holder, lease_ms);
     select * into v_row from :SCHEMA.duty d where d.name = duty;
-    continue when v_row.retry_at_ms > :SCHEMA.now_ms();
+    -- None is put off for more than a minute, unless the clock has stepped back since.
+    continue when v_row.retry_at_ms - :SCHEMA.now_ms() between 1 and 60000;
     did := 0;
     error := null;
     v_batch := greatest(1, max_rows >> v_row.shrink);

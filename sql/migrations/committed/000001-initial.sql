@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e179708fa22e5d05046ce4f7118e4db13031c1bd
+--! Hash: sha1:6c30b4cd56c3e5e6f72c27881de30a977f5e5213
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -915,11 +915,12 @@ create type :SCHEMA.gate_pass as (
   decided_ms bigint,
   shares :SCHEMA.queue_share[],
   ready_ms bigint,
-  reached :SCHEMA.lane_reach[]
+  reached :SCHEMA.lane_reach[],
+  moves boolean
 );
 comment on type :SCHEMA.gate_pass is
-  'One call of the gate: the jobs chosen, the lines, and of these which could not be served (held), which were asked, which ran '
-  'dry, and which had more than they gave.';
+  'One call of the gate: the jobs chosen, the lines, and of these which could not be served (held), which were '
+  'asked, which ran dry, and which had more than they gave; moves: whether after_claim has anything to do.';
 
 create type :SCHEMA.found_jobs as (
   keys bigint[],
@@ -2450,24 +2451,26 @@ as $$
 declare
   v_placed record;
 begin
+  -- Without what is usual anyway, so that it can go the short way.
   select e.* into v_placed
   from :SCHEMA.enqueue_many(json_build_array(jsonb_strip_nulls(jsonb_build_object(
     'kind', kind,
     'payload_base64', translate(encode(convert_to(coalesce(payload, 'null')::text, 'UTF8'), 'base64'), E'\n',
       ''),
     'queue', queue, 'partition_key', partition_key, 'rate_class', rate_class, 'rate_classes', rate_classes,
-    'priority', priority, 'weight', weight,
+    'priority', priority, 'weight', nullif(weight, 1),
     'scheduled_at_ms', :SCHEMA.instant_ms('scheduled_at', scheduled_at),
     'delay_ms', :SCHEMA.interval_ms('delay', delay),
     'max_attempts', max_attempts, 'unique_key', unique_key,
     'unique_window_ms', :SCHEMA.interval_ms('unique_window', unique_window),
-    'unique_scope', unique_scope, 'unique_replace', unique_replace,
+    'unique_scope', nullif(unique_scope, 'kind'), 'unique_replace', unique_replace,
     'unique_debounce_ms', :SCHEMA.interval_ms('unique_debounce', unique_debounce),
     'tags', tags,
     'retention_ms', :SCHEMA.interval_ms('retention', retention),
     'timeout_ms', :SCHEMA.interval_ms('timeout', timeout),
     'deadline_ms', :SCHEMA.instant_ms('deadline', deadline),
-    'id', id, 'sticky_worker', sticky_worker, 'pending', pending, 'schema_version', schema_version))
+    'id', id, 'sticky_worker', sticky_worker, 'pending', nullif(pending, false), 'schema_version',
+      schema_version))
     || jsonb_build_object('headers', headers)), 'report') e;
   if v_placed.disposition in ('id_conflict', 'quarantined', 'backpressure') then
     perform :SCHEMA.raise_refusal(array[cast(row(1, null, v_placed.id, v_placed.disposition,
@@ -3137,7 +3140,8 @@ end;
 $$;
 comment on function :SCHEMA.met_jobs is
   'What became of each of these jobs, those that were inserted having these keys: the others met a job of '
-  'their id or unique key, or are quarantined. HR000 where the job that one met has ended meanwhile.';
+  'their id or unique key, or are quarantined. Fails, to be undone, where the job that one met has ended '
+  'meanwhile.';
 revoke all on function :SCHEMA.met_jobs from public;
 --! EndIncluded enqueue/met_jobs.sql
 --! Included enqueue/place_together.sql
@@ -3209,8 +3213,8 @@ end;
 $$;
 comment on function :SCHEMA.place_together is
   'Inserts jobs of a list, numbered from 1 and without windows, in one statement, and says what became of '
-  'each. Raises HR000, for the caller to undo it and place them one by one, where a job that stood in the '
-  'way of one has ended meanwhile: its key is free, but not any more in order.';
+  'each. Fails, for the caller to undo it and place them one by one, where a job that stood in the way of '
+  'one has ended meanwhile: its key is free, but not any more in order.';
 revoke all on function :SCHEMA.place_together from public;
 --! EndIncluded enqueue/place_together.sql
 --! Included enqueue/queue_depth_of.sql
@@ -3543,6 +3547,7 @@ declare
   v_queues text[];
   v_flags :SCHEMA.gate_flags;
   v_paused boolean;
+  v_asleep boolean;
   v_pass :SCHEMA.gate_pass;
   v_chosen :SCHEMA.batch;
   v_hint :SCHEMA.claim;
@@ -3557,8 +3562,10 @@ begin
   select exists (select from :SCHEMA.rate_class), exists (
       select from :SCHEMA.concurrency_limit m where m.queue = any (v_queues)),
     exists (select from :SCHEMA.quarantine), (select c.offset_ms from :SCHEMA.test_clock c),
-    exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused)
-  into v_flags.classes, v_flags.ceilings, v_flags.quarantine, v_flags.offset_ms, v_paused;
+    exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused),
+    exists (select from :SCHEMA.sleeper s where s.worker = admit_hinted.worker)
+  into v_flags.classes, v_flags.ceilings, v_flags.quarantine, v_flags.offset_ms, v_paused,
+    v_asleep;
   if v_paused then
     v_queues := array(
       select q.queue from unnest(v_queues) q(queue)
@@ -3578,7 +3585,9 @@ begin
     v_chosen := v_pass.chosen;
     if v_chosen.keys is not null then
       if v_pass.own_leases is null then
-        v_lease_no := :SCHEMA.open_lease(v_chosen.keys, worker, v_lease_id, v_now, v_now + lease_ms);
+        insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
+        values (v_lease_id, admit_hinted.worker, v_now, v_now + admit_hinted.lease_ms, v_chosen.keys)
+        returning lease_no into v_lease_no;
       else
         v_leases := :SCHEMA.open_leases(v_pass, worker, v_lease_id, v_now, v_now + lease_ms);
       end if;
@@ -3605,8 +3614,11 @@ begin
           j.weight, j.rate_classes, j.timeout_ms, j.deadline_ms, j.enqueued_at_ms, j.scheduled_at_ms,
           null::jsonb, null::bigint, null::bigint;
     end if;
-    if v_chosen.keys is not null or v_pass.crowded then
-      perform :SCHEMA.after_claim(v_pass, worker, v_now);
+    if v_pass.crowded or (v_pass.moves and v_chosen.keys is not null) then
+      perform :SCHEMA.after_claim(v_pass, v_now);
+    end if;
+    if v_asleep and v_chosen.keys is not null then
+      delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
     end if;
     if v_pass.refusals <> '{}' then
       v_hint.refused := :SCHEMA.count_refusals(v_pass.refusals, v_now);
@@ -3922,30 +3934,6 @@ comment on function :SCHEMA.lanes_of is
   'partition (the place of the first of its lines) and where to start in it.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
---! Included admit/open_lease.sql
-create or replace function :SCHEMA.open_lease(
-  keys bigint[], worker text, lease_id text, at_ms bigint, expires_at_ms bigint
-)
-returns bigint
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-#variable_conflict use_variable
-declare
-  v_lease_no bigint;
-begin
-  insert into :SCHEMA.lease (lease_id, worker, claimed_at_ms, expires_at_ms, keys)
-  values (lease_id, worker, at_ms, expires_at_ms, keys)
-  returning lease_no into v_lease_no;
-  return v_lease_no;
-end;
-$$;
-comment on function :SCHEMA.open_lease is
-  'Writes one lease for all these jobs, which are about to be claimed; returns its number.';
-revoke all on function :SCHEMA.open_lease from public;
---! EndIncluded admit/open_lease.sql
 --! Included admit/sum_demands.sql
 create or replace function :SCHEMA.sum_demands(jobs :SCHEMA.batch, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.demand[]
@@ -4142,7 +4130,7 @@ comment on function :SCHEMA.lanes_reached is
 revoke all on function :SCHEMA.lanes_reached from public;
 --! EndIncluded admit/lanes_reached.sql
 --! Included admit/after_claim.sql
-create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, worker text, at_ms bigint)
+create or replace function :SCHEMA.after_claim(pass :SCHEMA.gate_pass, at_ms bigint)
 returns void
 language plpgsql
 volatile
@@ -4180,14 +4168,11 @@ begin
   if pass.quantum is not null or pass.crowded or pass.partial then
     perform :SCHEMA.rotate_lanes(pass, after_claim.at_ms);
   end if;
-  if (pass.chosen).keys is not null then
-    delete from :SCHEMA.sleeper s where s.worker = after_claim.worker;
-  end if;
 end;
 $$;
 comment on function :SCHEMA.after_claim is
-  'The bookkeeping behind a claim: remembered positions, shares of the queues, turns of the partitions, and '
-  'the worker is awake.';
+  'The bookkeeping behind a claim, where something moves: remembered positions, shares of the queues, turns '
+  'of the partitions.';
 revoke all on function :SCHEMA.after_claim from public;
 --! EndIncluded admit/after_claim.sql
 --! Included admit/share_out.sql
@@ -4493,6 +4478,7 @@ begin
       if :SCHEMA.lane_is_due(v_lanes[1], (v_drawn.jobs).keys[v_last], at_ms) then
         v_pass.reached := array[cast(row(v_lanes[1].no, (v_drawn.jobs).times[v_last],
           (v_drawn.jobs).keys[v_last]) as :SCHEMA.lane_reach)];
+        v_pass.moves := true;
       end if;
       return v_pass;
     end if;
@@ -4578,6 +4564,8 @@ begin
     end if;
   end loop;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
+  v_pass.moves := v_pass.reached is not null or v_pass.shares is not null or quantum is not null
+    or v_pass.partial;
   return v_pass;
 end;
 $$;
@@ -4676,19 +4664,21 @@ immutable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_start_ms bigint := greatest(at_ms, class.deferred_until_ms, class.refilled_at_ms);
+  v_level numeric := least(class.burst * class.window_ms::numeric,
+    class.level + (v_start_ms - class.refilled_at_ms) * class.limit_per_window::numeric);
 begin
   return case
     when class.paused or class.limit_per_window = 0 then null
-    else greatest(class.deferred_until_ms,
-      class.refilled_at_ms + ceil(greatest(0, tokens * class.window_ms - class.level) /
-        class.limit_per_window)::bigint,
-      at_ms)
+    else v_start_ms + ceil(greatest(0, tokens * class.window_ms - v_level) / class.limit_per_window)::bigint
   end;
 end;
 $$;
 comment on function :SCHEMA.class_ready_ms is
-  'When this many tokens of a rate class will have come in, counting those that are there, in ms; null while '
-  'it is paused or closed.';
+  'When this many tokens of a rate class will have come in, counting those that are there, in ms, if each is '
+  'taken as soon as the class may give it: what comes in beyond its burst before that is lost. Null while it '
+  'is paused or closed.';
 revoke all on function :SCHEMA.class_ready_ms from public;
 --! EndIncluded admit/class_ready_ms.sql
 --! Included admit/class_tokens.sql
@@ -8526,7 +8516,8 @@ begin
   foreach duty in array coalesce(duties, c_all) loop
     continue when not :SCHEMA.claim_duty(duty, holder, lease_ms);
     select * into v_row from :SCHEMA.duty d where d.name = duty;
-    continue when v_row.retry_at_ms > :SCHEMA.now_ms();
+    -- None is put off for more than a minute, unless the clock has stepped back since.
+    continue when v_row.retry_at_ms - :SCHEMA.now_ms() between 1 and 60000;
     did := 0;
     error := null;
     v_batch := greatest(1, max_rows >> v_row.shrink);

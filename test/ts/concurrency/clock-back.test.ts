@@ -178,4 +178,18 @@ back("gives no token twice where some were left", async () => {
   assert.ok(left >= 4 && left <= 6, `${left} were left`);
 });
 
+back("lets a duty that had failed run again", async () => {
+  const ran = async (): Promise<boolean> =>
+    (await query("select duty from :SCHEMA.run_duties('janitor')")).some(
+      (row) => row["duty"] === "promote_due",
+    );
+  assert.ok(await ran());
+  const putOff =
+    "update :SCHEMA.duty set failures = 9, retry_at_ms = :SCHEMA.now_ms() + $1 where name = 'promote_due'";
+  await query(putOff, [60_000]);
+  assert.not.ok(await ran());
+  await moveClock(-3_600_000);
+  assert.ok(await ran());
+});
+
 back.run();

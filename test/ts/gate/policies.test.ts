@@ -182,6 +182,15 @@ policies("explain_admission says what the gate would", async () => {
     [ids[1]],
     "the estimate holds",
   );
+  // Nothing gathers beyond the burst while a class is deferred: from its end on they come one by one.
+  await query(
+    "select :SCHEMA.upsert_rate_class('late', 1, 10000, 1), :SCHEMA.defer_rate_class('late', 60000)",
+  );
+  const late = await enqueue(2, { queue: "late", rate_class: "late" });
+  const from = Number(await one("select deferred_until_ms from :SCHEMA.rate_class where name = 'late'"));
+  const etas = [];
+  for (const id of late) etas.push(Number((await explain(id))!["eta_ms"]) - from);
+  assert.equal(etas, [0, 10_000]);
 });
 
 policies("refusals are counted by reason in the answer, and by the minute for the queue", async () => {

@@ -66,6 +66,25 @@ test("once: effect and completion are one commit, and the rest of the handler lo
   assert.match(after?.message ?? "", /is completed; nothing more can be written/);
 });
 
+test("once: job:settled tells of a job without retention that it is deleted, with logs, a result or neither", async (setting) => {
+  await table(setting);
+  const states: string[] = [];
+  const one = await setting.run({
+    once: async ({ what }: { what: string }, job) => {
+      if (what === "log") job.log.info("noted");
+      await job.once(async (tx) => (await insert(tx, what), what === "result" ? what : undefined));
+    },
+  });
+  one.on("job:settled", ({ state }) => states.push(state));
+  for (const what of ["log", "nothing", "result"]) {
+    const id = await setting.put("once", { what }, { retention: 0 });
+    await eventually("settled", () => states.length > 0);
+    assert.equal(states.splice(0), ["deleted"], what);
+    assert.is(await setting.store.getJob(id), null);
+  }
+  assert.equal(await done(setting), ["log", "nothing", "result"]);
+});
+
 test("once: a handler that fails behind the completion does not undo it", async (setting) => {
   await table(setting);
   await setting.run({

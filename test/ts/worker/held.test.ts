@@ -140,7 +140,7 @@ held("a renewal that finds no lease while its handler commits the completion is 
     const store = {
       begin: () => Promise.resolve(tx),
       claimEffect: () => Promise.resolve(true),
-      completeTx: () => Promise.resolve(),
+      completeTx: () => Promise.resolve("deleted"),
     };
     const job = new JobContext(attempt, {}, {
       store,
@@ -153,7 +153,10 @@ held("a renewal that finds no lease while its handler commits the completion is 
     leases.add(attempt);
     const ended = await job.once(() => Promise.resolve()).catch(String);
     assert.is(String(ended), at === 0 ? "true" : "Error: the commit failed");
-    assert.equal([attempt.completed, attempt.acking, attempt.over], [at === 0, false, false]);
+    assert.equal(
+      [attempt.completed, attempt.acking, attempt.over],
+      [at === 0 ? "deleted" : undefined, false, false],
+    );
     leases.remove(attempt);
   }
   assert.equal(lost, []);

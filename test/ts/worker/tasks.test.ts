@@ -38,8 +38,8 @@ test("upcasters are a chain from the payload's version to the task's", async () 
     },
     handler: () => 1,
   });
-  const read = (payload: unknown, version: number): Promise<unknown> =>
-    decodePayload(upcast, bytes(payload), version);
+  const read = async (payload: unknown, version: number): Promise<unknown> =>
+    await decodePayload(upcast, bytes(payload), version);
   assert.equal(await read({ name: "ada" }, 1), { names: ["ada"], count: 1, last: true });
   assert.equal(await read({ names: [], count: 0 }, 3), { names: [], count: 0, last: true });
   assert.equal(await read({ as: "it is" }, 4), { as: "it is" });
@@ -62,7 +62,7 @@ test("a gap in the chain, a newer version and an upcaster that throws are undeco
     [newer, 3, /version 3 is newer than the 2/],
     [thrower, 1, /no such field/],
   ] as const) {
-    const error = await refusal(decodePayload(known, bytes({}), version));
+    const error = await refusal((async () => await decodePayload(known, bytes({}), version))());
     assert.instance(error, UndecodableError);
     assert.match(error.message, reason);
   }
