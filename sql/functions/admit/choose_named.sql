@@ -41,6 +41,7 @@ begin
     choose_named.at_ms);
   v_pass.chosen := v_verdict.admitted;
   v_pass.refusals := v_verdict.refusals;
+  v_pass.ready_ms := v_verdict.ready_ms;
   v_pass.demands := v_verdict.demands;
   v_pass.charging := v_verdict.charging;
   v_pass.own_leases := v_verdict.own_leases;

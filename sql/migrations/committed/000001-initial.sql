@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6c30b4cd56c3e5e6f72c27881de30a977f5e5213
+--! Hash: sha1:cb738cd60bc500d78d9549b01b206daafa5c7db0
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4619,6 +4619,7 @@ begin
     choose_named.at_ms);
   v_pass.chosen := v_verdict.admitted;
   v_pass.refusals := v_verdict.refusals;
+  v_pass.ready_ms := v_verdict.ready_ms;
   v_pass.demands := v_verdict.demands;
   v_pass.charging := v_verdict.charging;
   v_pass.own_leases := v_verdict.own_leases;
