@@ -8,10 +8,14 @@ as $$
 #variable_conflict use_column
 declare
   v_turn record;
+  -- Turns that end in one call go to the back in their order, and behind those of calls in the same moment.
+  v_back_ms bigint := greatest(at_ms, least(at_ms + 1000, (
+    select max(l.served_at_ms) + 1 from unnest(pass.lanes) l)));
 begin
   for v_turn in
     select l.queue, l.partition_key, array_agg(l.no) as lanes, bool_or(l.place = any (pass.cut)) as cut_short,
-      coalesce(sum(c.jobs), 0) as served, coalesce(nullif(p.deficit, 0), pass.quantum) as allowed
+      coalesce(sum(c.jobs), 0) as served, coalesce(nullif(p.deficit, 0), pass.quantum) as allowed,
+      row_number() over (order by min(l.place)) as place
     from unnest(pass.lanes) l
     left join (
       select o.lane, count(*) as jobs from unnest((pass.chosen).lane_of) o(lane) group by o.lane) c
@@ -31,7 +35,7 @@ begin
       update :SCHEMA.partition p
       set deficit = 0
       where p.queue = v_turn.queue and p.partition_key = v_turn.partition_key and p.deficit <> 0;
-      perform :SCHEMA.serve_lanes(v_turn.lanes, at_ms);
+      perform :SCHEMA.serve_lanes(v_turn.lanes, v_back_ms + v_turn.place);
     end if;
   end loop;
 end;

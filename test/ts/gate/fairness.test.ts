@@ -245,4 +245,21 @@ for (const quantum of [3, undefined]) {
   );
 }
 
+for (const [capacity, quantum] of [
+  [9, 4],
+  [5, 3],
+] as const) {
+  fairness(`three full partitions stay within a quantum of ${quantum} in calls of ${capacity}`, async () => {
+    const had: Record<string, number> = { a: 0, b: 0, c: 0 };
+    for (const partition of Object.keys(had)) await enqueue(150, { partition_key: partition });
+    for (let call = 0; call < 25; call++) {
+      const { claims } = await admit({ capacity, quantum });
+      assert.is(claims.length, capacity);
+      for (const claim of claims) had[claim.partition_key]! += 1;
+      const counts = Object.values(had);
+      assert.ok(Math.max(...counts) - Math.min(...counts) <= quantum, JSON.stringify(had));
+    }
+  });
+}
+
 fairness.run();
