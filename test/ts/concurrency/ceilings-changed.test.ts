@@ -51,7 +51,7 @@ const supply = async (): Promise<void> => {
 };
 
 changed("never let more run than the ceiling that holds, and leak no place", async () => {
-  const changes = 30;
+  const changes = 20;
   await supply();
   let [change, rounds, finished, admitted, reached] = [0, 0, false, 0, 0];
 
