@@ -12,6 +12,9 @@ set jit = off
 as $$
 declare
   v_verdict :SCHEMA.verdict;
+  v_ceilings :SCHEMA.concurrency_limit[];
+  v_ceiling :SCHEMA.concurrency_limit;
+  v_near text[];
 begin
   v_verdict.admitted := jobs;
   v_verdict.refusals := '{}';
@@ -42,22 +45,27 @@ begin
       for update of r) l;
   end if;
   if flags.ceilings then
-    select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_verdict.ceilings, v_verdict.own_leases
+    select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_ceilings, v_verdict.own_leases
     from (
       select m as ceiling from :SCHEMA.concurrency_limit m
       where m.queue = any (array(select d.queue from unnest(v_verdict.demands) d))
       order by m.name
       for update) l;
   end if;
-  if v_verdict.charging is not null or v_verdict.ceilings is not null then
+  if v_verdict.charging is not null or v_ceilings is not null then
     -- The locks may have been waited for.
     v_verdict.at_ms := :SCHEMA.clock_ms(flags.offset_ms);
   end if;
   if v_verdict.short then
     v_verdict := :SCHEMA.judge_rate_classes(v_verdict, lanes);
   end if;
-  if v_verdict.ceilings is not null then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict, lanes, earlier);
+  if v_ceilings is not null then
+    foreach v_ceiling in array v_ceilings loop
+      v_near := :SCHEMA.near_ceiling(v_ceiling, v_verdict.demands, earlier);
+      if v_near <> '{}' then
+        v_verdict := :SCHEMA.judge_ceiling(v_verdict, lanes, earlier, v_ceiling, v_near);
+      end if;
+    end loop;
   end if;
   if v_verdict.charging is not null then
     perform :SCHEMA.charge_classes(v_verdict);

@@ -12,6 +12,11 @@ as $$
 declare
   v_queue text;
 begin
+  -- What a limit is judged by must be what is true once its lock is held, not when the transaction began.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform :SCHEMA.raise_invalid('transaction_isolation', 'is ' || current_setting('transaction_isolation'),
+      'read committed');
+  end if;
   -- The usual call needs none of the checks: a call of each costs more than this condition.
   if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
     and 86400000

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e768ec439207e9ff620db2d86dfb88ad388eeda5
+--! Hash: sha1:60c92527d1918e89169af24f59e48e53b91a13f8
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -877,15 +877,15 @@ create type :SCHEMA.verdict as (
   charging text[],
   spent numeric[],
   short boolean,
-  ceilings :SCHEMA.concurrency_limit[],
   own_leases text[],
   ready_ms bigint,
   at_ms bigint
 );
 comment on type :SCHEMA.verdict is
-  'What the policies say of drawn jobs: who passes, which lines are closed, and what those that pass ask for, by line; with the '
-  'rate classes that were locked for it, what is to be taken from each (null: to be summed up), whether one is short of tokens, '
-  'the ceilings that were locked, their queues, when the first class without a token has one, and when it all was.';
+  'What the policies say of drawn jobs: who passes, which lines are closed, and what those that pass ask for, by '
+  'line; with the rate classes that were locked for it, what is to be taken from each (null: to be summed up), '
+  'whether one is short of tokens, the queues whose ceilings were locked, when the first class without a token has '
+  'one, and when it all was.';
 
 create type :SCHEMA.lane_reach as (no bigint, last_ms bigint, last_key bigint);
 comment on type :SCHEMA.lane_reach is 'How far jobs of a line have been chosen.';
@@ -3660,9 +3660,7 @@ begin
   select * into v_lane from :SCHEMA.lane l where l.no = lane_no for update skip locked;
   -- mid was there to be read by every transaction numbered from stamp on, and such a one reports a job that
   -- it puts before it (open_lanes). Once the older ones have ended, what is seen before mid is all there is.
-  -- In a snapshot that does not move on, nothing of this can be told.
-  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp
-    or current_setting('transaction_isolation') <> 'read committed' then
+  if not found or pg_snapshot_xmin(pg_current_snapshot()) < v_lane.stamp then
     return;
   end if;
 
@@ -3782,6 +3780,11 @@ as $$
 declare
   v_queue text;
 begin
+  -- What a limit is judged by must be what is true once its lock is held, not when the transaction began.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform :SCHEMA.raise_invalid('transaction_isolation', 'is ' || current_setting('transaction_isolation'),
+      'read committed');
+  end if;
   -- The usual call needs none of the checks: a call of each costs more than this condition.
   if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
     and 86400000
@@ -4309,6 +4312,9 @@ set jit = off
 as $$
 declare
   v_verdict :SCHEMA.verdict;
+  v_ceilings :SCHEMA.concurrency_limit[];
+  v_ceiling :SCHEMA.concurrency_limit;
+  v_near text[];
 begin
   v_verdict.admitted := jobs;
   v_verdict.refusals := '{}';
@@ -4339,22 +4345,27 @@ begin
       for update of r) l;
   end if;
   if flags.ceilings then
-    select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_verdict.ceilings, v_verdict.own_leases
+    select array_agg(l.ceiling), array_agg((l.ceiling).queue) into v_ceilings, v_verdict.own_leases
     from (
       select m as ceiling from :SCHEMA.concurrency_limit m
       where m.queue = any (array(select d.queue from unnest(v_verdict.demands) d))
       order by m.name
       for update) l;
   end if;
-  if v_verdict.charging is not null or v_verdict.ceilings is not null then
+  if v_verdict.charging is not null or v_ceilings is not null then
     -- The locks may have been waited for.
     v_verdict.at_ms := :SCHEMA.clock_ms(flags.offset_ms);
   end if;
   if v_verdict.short then
     v_verdict := :SCHEMA.judge_rate_classes(v_verdict, lanes);
   end if;
-  if v_verdict.ceilings is not null then
-    v_verdict := :SCHEMA.judge_ceilings(v_verdict, lanes, earlier);
+  if v_ceilings is not null then
+    foreach v_ceiling in array v_ceilings loop
+      v_near := :SCHEMA.near_ceiling(v_ceiling, v_verdict.demands, earlier);
+      if v_near <> '{}' then
+        v_verdict := :SCHEMA.judge_ceiling(v_verdict, lanes, earlier, v_ceiling, v_near);
+      end if;
+    end loop;
   end if;
   if v_verdict.charging is not null then
     perform :SCHEMA.charge_classes(v_verdict);
@@ -4839,9 +4850,10 @@ comment on function :SCHEMA.end_turns is
   'and its place; one that is over, or whose partition is empty, owes nothing and goes to the back.';
 revoke all on function :SCHEMA.end_turns from public;
 --! EndIncluded admit/end_turns.sql
---! Included admit/judge_ceilings.sql
-create or replace function :SCHEMA.judge_ceilings(
-  verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[], earlier :SCHEMA.demand[]
+--! Included admit/judge_ceiling.sql
+create or replace function :SCHEMA.judge_ceiling(
+  verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[], earlier :SCHEMA.demand[],
+    ceiling :SCHEMA.concurrency_limit, near text[]
 )
 returns :SCHEMA.verdict
 language plpgsql
@@ -4850,55 +4862,49 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_limit :SCHEMA.concurrency_limit;
-  v_near text[];
   v_partition record;
   v_room bigint;
-  v_over bigint[];
+  v_over bigint[] := '{}';
 begin
-  foreach v_limit in array verdict.ceilings loop
-    v_near := :SCHEMA.near_ceiling(v_limit, verdict.demands, earlier);
-    continue when v_near = '{}';
-    v_over := '{}';
-    for v_partition in
-      select p.partition_key, p.keys, v_limit.max_concurrent - p.before as most,
-        greatest(0, v_limit.max_concurrent - :SCHEMA.running_in(v_limit.queue, p.partition_key)
-          - p.before) as room
-      from (
-        select d.partition_key, array_agg(j.key order by j.ordinality) as keys, coalesce((
-            select sum(e.jobs) from unnest(earlier) e
-            where e.queue = v_limit.queue and e.partition_key = d.partition_key), 0) as before
-        from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of)) with ordinality
-          j(key, lane, ordinality)
-        join unnest(verdict.demands) d on d.lane = j.lane
-        where d.queue = v_limit.queue and d.partition_key = any (v_near)
-        group by d.partition_key) p
-    loop
-      v_room := v_partition.room;
-      if v_limit.on_saturated = 'cancel_running' then
-        v_room := v_room + :SCHEMA.displace_jobs(v_limit.queue, v_partition.partition_key,
-          (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
-      end if;
-      v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
-    end loop;
-    continue when v_over = '{}';
-    case v_limit.on_saturated
-      when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
-      when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
-      else null;
-    end case;
-    verdict := :SCHEMA.refuse(verdict, lanes, v_over, 'concurrency_limit',
-      v_limit.on_saturated in ('queue', 'cancel_running'));
+  for v_partition in
+    select p.partition_key, p.keys, ceiling.max_concurrent - p.before as most,
+      greatest(0, ceiling.max_concurrent - :SCHEMA.running_in(ceiling.queue, p.partition_key)
+        - p.before) as room
+    from (
+      select d.partition_key, array_agg(j.key order by j.ordinality) as keys, coalesce((
+          select sum(e.jobs) from unnest(earlier) e
+          where e.queue = ceiling.queue and e.partition_key = d.partition_key), 0) as before
+      from rows from (unnest((verdict.admitted).keys), unnest((verdict.admitted).lane_of)) with ordinality
+        j(key, lane, ordinality)
+      join unnest(verdict.demands) d on d.lane = j.lane
+      where d.queue = ceiling.queue and d.partition_key = any (near)
+      group by d.partition_key) p
+  loop
+    v_room := v_partition.room;
+    if ceiling.on_saturated = 'cancel_running' then
+      v_room := v_room + :SCHEMA.displace_jobs(ceiling.queue, v_partition.partition_key,
+        (least(cardinality(v_partition.keys), v_partition.most) - v_room)::integer);
+    end if;
+    v_over := v_over || v_partition.keys[(v_room + 1)::integer :];
   end loop;
-  return verdict;
+  if v_over = '{}' then
+    return verdict;
+  end if;
+  case ceiling.on_saturated
+    when 'discard' then perform :SCHEMA.drop_saturated(v_over, 'archived');
+    when 'cancel_incoming' then perform :SCHEMA.drop_saturated(v_over, 'cancelled');
+    else null;
+  end case;
+  return :SCHEMA.refuse(verdict, lanes, v_over, 'concurrency_limit',
+    ceiling.on_saturated in ('queue', 'cancel_running'));
 end;
 $$;
-comment on function :SCHEMA.judge_ceilings is
-  'Holds jobs to the ceilings of their partitions, which the caller has locked: what is too much waits, is '
+comment on function :SCHEMA.judge_ceiling is
+  'Holds jobs of these partitions to their ceiling, which the caller has locked: what is too much waits, is '
   'archived, is cancelled, or takes the place of the oldest that runs, as the ceiling says. earlier: what '
   'passed before in the same call.';
-revoke all on function :SCHEMA.judge_ceilings from public;
---! EndIncluded admit/judge_ceilings.sql
+revoke all on function :SCHEMA.judge_ceiling from public;
+--! EndIncluded admit/judge_ceiling.sql
 --! Included admit/judge_deadline.sql
 create or replace function :SCHEMA.judge_deadline(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[])
 returns :SCHEMA.verdict

@@ -5,6 +5,7 @@ import * as assert from "uvu/assert";
 import { concurrently } from "../support/concurrently.js";
 import { privateServer } from "../support/database.js";
 import { ack, admit, enqueue, enqueueAll, moveClock, type Claim } from "../support/jobs.js";
+import { refusal } from "../support/refusal.js";
 
 const lanes = suite("remembered positions");
 // A server of its own: a transaction that stays open in any database of a server holds the positions where they are.
@@ -196,20 +197,22 @@ lanes("a fresh stamp is beyond every transaction that has begun to write", async
   for (const client of open) await client.query("rollback");
 });
 
-lanes("a claim in a snapshot that stands still moves nothing", async () => {
+lanes("a claim in a snapshot that stands still is refused, and moves nothing", async () => {
   const queue = "repeatable";
   await steps(queue, 2);
   const before = await lineOf(queue);
   const claimer = await database.connect();
   await enqueue(database, { queue });
   await moveClock(database, 1500);
-  await claimer.query("begin isolation level repeatable read");
-  const claimed = await claimer.query(
-    sql(`select from :SCHEMA.admit('w', array['${queue}'], 1, ${leaseMs})`),
-  );
-  await claimer.query("commit");
-  assert.is(claimed.rowCount, 1);
+  const claim = sql(`select from :SCHEMA.admit('w', array['${queue}'], 1, ${leaseMs})`);
+  for (const level of ["repeatable read", "serializable"]) {
+    await claimer.query(`begin isolation level ${level}`);
+    const refused = await refusal(claimer.query(claim));
+    await claimer.query("rollback");
+    assert.equal([refused.code, refused.fields["field"]], ["HR007", "transaction_isolation"]);
+  }
   assert.equal(await lineOf(queue), before);
+  assert.is((await claimer.query(claim)).rowCount, 1);
 });
 
 lanes("an empty line goes, and comes back with the next job", async () => {
