@@ -81,7 +81,7 @@ claims(
       concurrently(database, 2, async (client, index) => {
         for (const claim of held.filter((_, n) => n % 40 === index)) {
           const [answer] = await ackBatch(client, database, [{ ...claim, outcome: "success" }]);
-          if (answer?.state === "deleted") acked.add(claim.id);
+          if (answer && answer.state !== null) acked.add(claim.id);
         }
       }),
       concurrently(database, 2, async (client, index) => {
