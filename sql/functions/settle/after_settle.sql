@@ -51,7 +51,10 @@ begin
       where s.own_lease
       group by s.lease_no, s.queue) e
     left join :SCHEMA.lease l on l.lease_no = e.lease_no;
-    delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
+    -- As drop_leases, without a look at the jobs.
+    delete from :SCHEMA.lease l
+    where l.lease_no = any (array(
+      select o.lease_no from :SCHEMA.lease o where o.lease_no = any (v_empty) for update skip locked));
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);
     end if;

@@ -9,9 +9,14 @@ set jit = off
 as $$
 #variable_conflict use_column
 begin
-  -- Where two ends of the same lease miss each other, its row stays until it expires; it counts nobody.
+  -- Who ends jobs of several leases must not wait here for a renewal that has locked one of them and wants
+  -- the next. Where the two miss each other, or two ends of the same lease, its row stays until it expires;
+  -- it counts nobody.
   delete from :SCHEMA.lease l
-  where l.lease_no = any (leases) and l.queue is not null
+  where l.lease_no = any (array(
+      select o.lease_no from :SCHEMA.lease o
+      where o.lease_no = any (leases) and o.queue is not null
+      for update skip locked))
     and not exists (
       select from unnest(l.keys) k(key)
       cross join lateral (select from :SCHEMA.job o where o.key = k.key

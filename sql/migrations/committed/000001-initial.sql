@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:60c92527d1918e89169af24f59e48e53b91a13f8
+--! Hash: sha1:6413bd69b0975fc7557af558d0250da50c1cffdf
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -5641,7 +5641,10 @@ begin
       where s.own_lease
       group by s.lease_no, s.queue) e
     left join :SCHEMA.lease l on l.lease_no = e.lease_no;
-    delete from :SCHEMA.lease l where l.lease_no = any (v_empty);
+    -- As drop_leases, without a look at the jobs.
+    delete from :SCHEMA.lease l
+    where l.lease_no = any (array(
+      select o.lease_no from :SCHEMA.lease o where o.lease_no = any (v_empty) for update skip locked));
     if v_worn is not null then
       perform :SCHEMA.drop_leases(v_worn);
     end if;
@@ -6386,9 +6389,14 @@ set jit = off
 as $$
 #variable_conflict use_column
 begin
-  -- Where two ends of the same lease miss each other, its row stays until it expires; it counts nobody.
+  -- Who ends jobs of several leases must not wait here for a renewal that has locked one of them and wants
+  -- the next. Where the two miss each other, or two ends of the same lease, its row stays until it expires;
+  -- it counts nobody.
   delete from :SCHEMA.lease l
-  where l.lease_no = any (leases) and l.queue is not null
+  where l.lease_no = any (array(
+      select o.lease_no from :SCHEMA.lease o
+      where o.lease_no = any (leases) and o.queue is not null
+      for update skip locked))
     and not exists (
       select from unnest(l.keys) k(key)
       cross join lateral (select from :SCHEMA.job o where o.key = k.key

@@ -91,16 +91,16 @@ changed("never let more run than the ceiling that holds, and leak no place", asy
 
   const work = async (client: pg.Client, index: number): Promise<void> => {
     if (index === 8) {
-      for (; change < changes; change++) {
+      for (; change < changes && !finished; change++) {
         await supply();
         await next();
         // What ran before may be more than is let in now; it ends by and by.
         const patience = Date.now() + 60_000;
-        while ((await standing()).some(({ running, ceiling }) => running > ceiling)) {
+        while (!finished && (await standing()).some(({ running, ceiling }) => running > ceiling)) {
           assert.ok(Date.now() < patience, "what runs does not come down to the ceiling");
           await sleep(5);
         }
-        for (const until = rounds + 24; rounds < until;) {
+        for (const until = rounds + 24; rounds < until && !finished;) {
           for (const { queue, running, ceiling } of await standing()) {
             assert.ok(running <= ceiling, `change ${change}: ${running} of ${ceiling} run in ${queue}`);
             if (running === ceiling) reached++;
