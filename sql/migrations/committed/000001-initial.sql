@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6413bd69b0975fc7557af558d0250da50c1cffdf
+--! Hash: sha1:9ae793d292d8c70e002cd81b6982f63d259480ab
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -6394,13 +6394,13 @@ begin
   -- it counts nobody.
   delete from :SCHEMA.lease l
   where l.lease_no = any (array(
-      select o.lease_no from :SCHEMA.lease o
-      where o.lease_no = any (leases) and o.queue is not null
-      for update skip locked))
-    and not exists (
-      select from unnest(l.keys) k(key)
-      cross join lateral (select from :SCHEMA.job o where o.key = k.key
-        and o.lease_no = l.lease_no offset 0) j);
+    select o.lease_no from :SCHEMA.lease o
+    where o.lease_no = any (leases) and o.queue is not null
+      and not exists (
+        select from unnest(o.keys) k(key)
+        cross join lateral (select from :SCHEMA.job j where j.key = k.key
+          and j.lease_no = o.lease_no offset 0) j)
+    for update of o skip locked));
 end;
 $$;
 comment on function :SCHEMA.drop_leases is
