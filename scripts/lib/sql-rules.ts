@@ -140,10 +140,8 @@ function checkFunction(file: string, text: string, creation: ParsedStatement, li
   if (!["sql", "plpgsql"].includes(language)) complain("language must be sql or plpgsql");
   if (!options.has("volatility")) complain("say volatile, stable or immutable");
   const definer = JSON.stringify(options.get("security")) === '{"Boolean":{"boolval":true}}';
-  // A body without quotes was read when the function was created, so no caller's path changes what it means.
-  const read = body === undefined && creation.node["sql_body"] !== undefined;
-  if (!read && !definer && !allowed.invoker.has(file)) complain("security definer is missing");
-  if (!read && !pinsPath(creation.node)) complain("set search_path = pg_catalog, pg_temp is missing");
+  if (!definer && !allowed.invoker.has(file)) complain("security definer is missing");
+  if (!pinsPath(creation.node)) complain("set search_path = pg_catalog, pg_temp is missing");
   if (body === undefined) return complaints;
 
   const first = place(text, text.indexOf("$")).line;

@@ -95,20 +95,6 @@ rules("a sound file parses and passes", () => {
   assert.equal(complaints(sound), []);
 });
 
-rules("a body without quotes needs no path: its names have been looked up", () => {
-  const read = `create or replace function :SCHEMA.sound(a text) returns text language sql immutable
-return a || 'x';
-comment on function :SCHEMA.sound is 'Sound.';
-revoke all on function :SCHEMA.sound from public;
-`;
-  assert.equal(complaints(read), []);
-  const quoted = read.replace("return a || 'x'", () => "as $$ select a || 'x' $$");
-  assert.equal(complaints(quoted), [
-    "1: security definer is missing",
-    "1: set search_path = pg_catalog, pg_temp is missing",
-  ]);
-});
-
 const breakages: readonly (readonly [string, string | RegExp, string, string])[] = [
   ["another name", ":SCHEMA.sound(a", ":SCHEMA.other(a", "1: must create :SCHEMA.sound"],
   ["no replace", "create or replace", "create", "1: create or replace"],

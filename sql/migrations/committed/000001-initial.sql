@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9ae793d292d8c70e002cd81b6982f63d259480ab
+--! Hash: sha1:ac019e146fde5d6c76c5458926b9c2308e4fa534
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2011,14 +2011,19 @@ revoke all on function :SCHEMA.instant_ms from public;
 --! Included internal/generated_key.sql
 create or replace function :SCHEMA.generated_key(id text)
 returns bigint
-language sql
+language plpgsql
 immutable
-return case
-  when length(id) = 17 and id ~ '^j[0-9a-f]+$' then ('x' || substr(id, 2))::bit(64)::bigint
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case
+    when length(id) = 17 and id ~ '^j[0-9a-f]+$' then ('x' || substr(id, 2))::bit(64)::bigint
+  end;
 end;
+$$;
 comment on function :SCHEMA.generated_key is
-  'The key that a generated id stands for; null of an id that a caller has chosen. Costs no call: it becomes '
-  'part of the statement that names it.';
+  'The key that a generated id stands for; null of an id that a caller has chosen.';
 revoke all on function :SCHEMA.generated_key from public;
 --! EndIncluded internal/generated_key.sql
 --! Included internal/job_key.sql
