@@ -22,6 +22,7 @@ declare
   v_lines integer;
   v_round integer := 0;
   v_vain integer := 0;
+  v_look boolean := false;
   v_looked boolean := false;
   v_policed boolean := flags.classes or flags.ceilings or flags.quarantine;
 begin
@@ -51,17 +52,10 @@ begin
   if cardinality(queues) > 1 then
     v_pass.shares := :SCHEMA.share_starts(queues);
   end if;
-  -- Where limits have closed no line lately, they are not asked before the draw; a quantum allows no second
-  -- round to make up for it.
-  if v_lanes is not null and (flags.classes or flags.ceilings)
-    and (quantum is not null or :SCHEMA.held_back_lately(queues, at_ms))
-  then
-    v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
-    v_lanes := v_usable.lanes;
-    v_pass.held := v_usable.held;
-    v_pass.refusals := v_usable.refusals;
-    v_pass.ready_ms := v_usable.ready_ms;
-    v_looked := true;
+  -- Where limits have closed no line lately, they are asked only once a round has met one; a quantum allows
+  -- no second round.
+  if v_lanes is not null and (flags.classes or flags.ceilings) then
+    v_look := quantum is not null or :SCHEMA.held_back_lately(queues, at_ms);
   end if;
 
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call
@@ -70,6 +64,16 @@ begin
   loop
     v_lines := coalesce(cardinality(v_lanes), 0);
     exit when v_left = 0 or v_lines = 0 or v_vain = 20;
+    if v_look then
+      v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
+      v_lanes := v_usable.lanes;
+      v_pass.held := v_usable.held;
+      v_pass.refusals := v_pass.refusals || v_usable.refusals;
+      v_pass.ready_ms := least(v_pass.ready_ms, v_usable.ready_ms);
+      v_look := false;
+      v_looked := true;
+      continue;
+    end if;
     v_round := v_round + 1;
     v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
     if quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1) then
@@ -116,14 +120,7 @@ begin
     v_lanes := array(
       select l from unnest(v_lanes) l
       where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));
-    if v_left > 0 and v_verdict.closed <> '{}' and not v_looked then
-      v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
-      v_lanes := v_usable.lanes;
-      v_pass.held := v_pass.held || v_usable.held;
-      v_pass.refusals := v_pass.refusals || v_usable.refusals;
-      v_pass.ready_ms := least(v_pass.ready_ms, v_usable.ready_ms);
-      v_looked := true;
-    end if;
+    v_look := v_verdict.closed <> '{}' and not v_looked;
     if coalesce(cardinality(v_lanes), 0) = v_lines then
       v_vain := v_vain + 1;
     end if;

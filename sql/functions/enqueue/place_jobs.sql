@@ -15,7 +15,7 @@ declare
 begin
   if cardinality(jobs) > 1 and not exists (
     select from unnest(jobs) j
-    where j.unique_window_ms is not null or length(j.id) = 17 and j.id ~ '^j[0-9a-f]+$')
+    where j.unique_window_ms is not null or j.id is not null and :SCHEMA.generated_key(j.id) is not null)
   then
     begin
       v_placed := :SCHEMA.place_together(jobs, v_at_ms);

@@ -37,7 +37,7 @@ begin
         end;
         v_placed.detail := jsonb_build_object('job_id', job.id);
         return v_placed;
-      elsif length(job.id) = 17 and job.id ~ '^j[0-9a-f]+$' then
+      elsif :SCHEMA.generated_key(job.id) is not null then
         perform :SCHEMA.raise_invalid('id', 'has the form of a generated id: ' || job.id, 'any other text');
       end if;
     end if;

@@ -7,10 +7,11 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+  v_key bigint := :SCHEMA.generated_key(job_key.id);
 begin
   return case
-    when :SCHEMA.generated_key(job_key.id) is not null then
-      (select j.key from :SCHEMA.job j where j.key = :SCHEMA.generated_key(job_key.id) and j.id is null)
+    when v_key is not null then (select j.key from :SCHEMA.job j where j.key = v_key and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)
   end;
 end;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:ac019e146fde5d6c76c5458926b9c2308e4fa534
+--! Hash: sha1:e62c0a0b98c3def190f8073160e261615a9ce123
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -2036,10 +2036,11 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+  v_key bigint := :SCHEMA.generated_key(job_key.id);
 begin
   return case
-    when :SCHEMA.generated_key(job_key.id) is not null then
-      (select j.key from :SCHEMA.job j where j.key = :SCHEMA.generated_key(job_key.id) and j.id is null)
+    when v_key is not null then (select j.key from :SCHEMA.job j where j.key = v_key and j.id is null)
     else (select j.key from :SCHEMA.job j where j.id = job_key.id)
   end;
 end;
@@ -2899,7 +2900,7 @@ declare
 begin
   if cardinality(jobs) > 1 and not exists (
     select from unnest(jobs) j
-    where j.unique_window_ms is not null or length(j.id) = 17 and j.id ~ '^j[0-9a-f]+$')
+    where j.unique_window_ms is not null or j.id is not null and :SCHEMA.generated_key(j.id) is not null)
   then
     begin
       v_placed := :SCHEMA.place_together(jobs, v_at_ms);
@@ -2996,7 +2997,7 @@ begin
         end;
         v_placed.detail := jsonb_build_object('job_id', job.id);
         return v_placed;
-      elsif length(job.id) = 17 and job.id ~ '^j[0-9a-f]+$' then
+      elsif :SCHEMA.generated_key(job.id) is not null then
         perform :SCHEMA.raise_invalid('id', 'has the form of a generated id: ' || job.id, 'any other text');
       end if;
     end if;
@@ -4473,6 +4474,7 @@ declare
   v_lines integer;
   v_round integer := 0;
   v_vain integer := 0;
+  v_look boolean := false;
   v_looked boolean := false;
   v_policed boolean := flags.classes or flags.ceilings or flags.quarantine;
 begin
@@ -4502,17 +4504,10 @@ begin
   if cardinality(queues) > 1 then
     v_pass.shares := :SCHEMA.share_starts(queues);
   end if;
-  -- Where limits have closed no line lately, they are not asked before the draw; a quantum allows no second
-  -- round to make up for it.
-  if v_lanes is not null and (flags.classes or flags.ceilings)
-    and (quantum is not null or :SCHEMA.held_back_lately(queues, at_ms))
-  then
-    v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
-    v_lanes := v_usable.lanes;
-    v_pass.held := v_usable.held;
-    v_pass.refusals := v_usable.refusals;
-    v_pass.ready_ms := v_usable.ready_ms;
-    v_looked := true;
+  -- Where limits have closed no line lately, they are asked only once a round has met one; a quantum allows
+  -- no second round.
+  if v_lanes is not null and (flags.classes or flags.ceilings) then
+    v_look := quantum is not null or :SCHEMA.held_back_lately(queues, at_ms);
   end if;
 
   -- Each round asks every line that may still have work for its share of what is left. The bound keeps a call
@@ -4521,6 +4516,16 @@ begin
   loop
     v_lines := coalesce(cardinality(v_lanes), 0);
     exit when v_left = 0 or v_lines = 0 or v_vain = 20;
+    if v_look then
+      v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
+      v_lanes := v_usable.lanes;
+      v_pass.held := v_usable.held;
+      v_pass.refusals := v_pass.refusals || v_usable.refusals;
+      v_pass.ready_ms := least(v_pass.ready_ms, v_usable.ready_ms);
+      v_look := false;
+      v_looked := true;
+      continue;
+    end if;
     v_round := v_round + 1;
     v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
     if quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1) then
@@ -4567,14 +4572,7 @@ begin
     v_lanes := array(
       select l from unnest(v_lanes) l
       where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));
-    if v_left > 0 and v_verdict.closed <> '{}' and not v_looked then
-      v_usable := :SCHEMA.usable_lanes(v_lanes, flags, at_ms);
-      v_lanes := v_usable.lanes;
-      v_pass.held := v_pass.held || v_usable.held;
-      v_pass.refusals := v_pass.refusals || v_usable.refusals;
-      v_pass.ready_ms := least(v_pass.ready_ms, v_usable.ready_ms);
-      v_looked := true;
-    end if;
+    v_look := v_verdict.closed <> '{}' and not v_looked;
     if coalesce(cardinality(v_lanes), 0) = v_lines then
       v_vain := v_vain + 1;
     end if;
