@@ -119,6 +119,9 @@ back("loses nothing and exceeds neither budget nor ceiling under eight gates", a
   assert.equal(await query("select state::text, count(*)::integer as n from :SCHEMA.job group by 1"), [
     { state: "completed", n: 4 * each },
   ]);
+  // An end that met a sweep leaves its lease, which counts nobody, until it expires.
+  await query("update :SCHEMA.lease set expires_at_ms = 1");
+  await query("select * from :SCHEMA.reclaim_expired()");
   assert.equal(await query("select * from :SCHEMA.lease where queue is not null"), []);
   assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
   await assertNothingNegative();

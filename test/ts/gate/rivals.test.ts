@@ -99,7 +99,7 @@ for (const strategy of ["queue", "discard", "cancel_incoming", "cancel_running"]
       }
     });
     for (const [name, burst] of Object.entries(bursts))
-      assert.ok(granted[name]! <= burst, `${name} gave ${granted[name]} of ${burst}`);
+      assert.ok(granted[name]! > 0 && granted[name]! <= burst, `${name} gave ${granted[name]} of ${burst}`);
     assert.equal(await query("select * from :SCHEMA.verify_invariants()"), []);
 
     for (const queue of Object.keys(most))
