@@ -38,7 +38,7 @@ begin
   -- A job under an unfinished claim counts as available here: the claim may yet be rolled back.
   select j.scheduled_at_ms, j.key into v_first_ms, v_first_key
   from :SCHEMA.job j
-  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+  where j.queue = v_lane.queue and j.line = v_lane.line and j.partition_key = v_lane.partition_key
     and j.sticky_worker = v_lane.sticky_worker
     and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
     and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)

@@ -21,7 +21,7 @@ begin
       from (select distinct u.queue, u.part from unnest(allot.lanes) u) p
     )
     select array_agg(cast(row(l.place, l.part, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
-      l.rate_classes, l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+      l.rate_classes, l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))

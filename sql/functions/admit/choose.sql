@@ -17,6 +17,7 @@ declare
   v_taken bigint[] := '{}';
   v_left integer := capacity;
   v_partitions integer;
+  v_plain boolean;
   v_share integer;
   v_last integer;
   v_lines integer;
@@ -76,17 +77,16 @@ begin
     end if;
     v_round := v_round + 1;
     v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
-    if quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1) then
-      v_asked := v_lanes;
-      v_share := (v_left + v_partitions - 1) / v_partitions;
-      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
-      v_picked := :SCHEMA.first_of(v_drawn.jobs, v_left);
-    else
-      v_asked := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-      v_share := null;
-      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
-      v_picked := :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares);
+    v_plain := quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1);
+    v_share := case when v_plain then (v_left + v_partitions - 1) / v_partitions end;
+    v_asked := case when v_plain then v_lanes
+      else :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares) end;
+    v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
+    if v_partitions < v_lines then
+      v_drawn.jobs := :SCHEMA.merge_lines(v_drawn.jobs, v_asked);
     end if;
+    v_picked := case when v_plain then :SCHEMA.first_of(v_drawn.jobs, v_left)
+      else :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares) end;
     if v_policed or v_drawn.dated then
       v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.lanes, v_pass.demands, flags, v_drawn.dated,
         at_ms);

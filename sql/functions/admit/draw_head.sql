@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.draw_head(line :SCHEMA.lane_start, most integer)
+create or replace function :SCHEMA.draw_head(lane :SCHEMA.lane_start, most integer)
 returns :SCHEMA.drawn
 language plpgsql
 volatile
@@ -19,10 +19,10 @@ begin
   from (
     select j.ctid as tid, j.key, j.scheduled_at_ms, j.deadline_ms
     from :SCHEMA.job j
-    where j.queue = line.queue and j.partition_key = line.partition_key
-      and j.sticky_worker = line.sticky_worker
-      and j.class_key = line.class_key and j.priority = line.priority and j.stage = 1
-      and (j.scheduled_at_ms, j.key) >= (line.start_ms, line.start_key) and j.state = 'available'
+    where j.queue = lane.queue and j.line = lane.line and j.partition_key = lane.partition_key
+      and j.sticky_worker = lane.sticky_worker
+      and j.class_key = lane.class_key and j.priority = lane.priority and j.stage = 1
+      and (j.scheduled_at_ms, j.key) >= (lane.start_ms, lane.start_key) and j.state = 'available'
     order by j.scheduled_at_ms, j.key
     limit most
     for update skip locked) d;

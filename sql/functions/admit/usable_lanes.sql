@@ -55,7 +55,7 @@ begin
     array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (
       where j.reason is not null and exists (
         select from :SCHEMA.job w
-        where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
+        where w.queue = (j.l).queue and w.line = (j.l).line and w.partition_key = (j.l).partition_key
           and w.sticky_worker = (j.l).sticky_worker
           and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
           and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))

@@ -15,16 +15,15 @@ begin
   return query
     select (c.job).*
     from (
-      select w as job from (
-        select distinct l.partition_key, l.sticky_worker, l.class_key, l.priority
-        from :SCHEMA.lane l where l.queue = backend_list_queued.pool) l
+      select w as job from :SCHEMA.line l
       cross join lateral (
         select j.* from :SCHEMA.job j
-        where j.queue = backend_list_queued.pool and j.partition_key = l.partition_key
+        where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
           and j.sticky_worker = l.sticky_worker and j.class_key = l.class_key and j.priority = l.priority
           and j.stage = 1 and j.state = 'available' and not :SCHEMA.is_quarantined(j)
         order by j.scheduled_at_ms, j.key
         limit backend_list_queued.max_rows) w
+      where l.queue = backend_list_queued.pool
       union all
       select d as job from (
         select j.* from :SCHEMA.job j

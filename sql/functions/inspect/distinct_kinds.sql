@@ -31,7 +31,7 @@ begin
              limit v_share) l
            cross join lateral (
              select j.kind from :SCHEMA.job j
-             where j.queue = l.queue and j.partition_key = l.partition_key
+             where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
                and j.sticky_worker = l.sticky_worker
                and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
                and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
@@ -54,7 +54,8 @@ begin
        from (select l.* from :SCHEMA.lane l order by l.checked_at_ms limit distinct_kinds.max_rows) l
        cross join lateral (
          select j.kind from :SCHEMA.job j
-         where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+         where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+           and j.sticky_worker = l.sticky_worker
            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
            and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
          order by j.scheduled_at_ms, j.key

@@ -37,7 +37,7 @@ begin
     position_in_line := (
       select count(*) + 1 from (
         select from :SCHEMA.job j
-        where j.queue = v_job.queue and j.partition_key = v_job.partition_key
+        where j.queue = v_job.queue and j.line = v_job.line and j.partition_key = v_job.partition_key
           and j.sticky_worker = v_job.sticky_worker
           and j.class_key = v_job.class_key and j.priority = v_job.priority and j.stage = 1
           and (j.scheduled_at_ms, j.key) < (v_job.scheduled_at_ms, v_job.key) and j.state = 'available'

@@ -86,7 +86,8 @@ begin
           o.no limit v_lines) a
         cross join lateral (
           select j.scheduled_at_ms from :SCHEMA.job j
-          where j.queue = a.queue and j.partition_key = a.partition_key and j.sticky_worker = a.sticky_worker
+          where j.queue = a.queue and j.line = a.line and j.partition_key = a.partition_key
+            and j.sticky_worker = a.sticky_worker
             and j.class_key = a.class_key and j.priority = a.priority and j.stage = 1
             and (j.scheduled_at_ms, j.key) >= (a.from_ms, a.from_key) and j.state = 'available'
           order by j.scheduled_at_ms, j.key
@@ -94,8 +95,14 @@ begin
         group by a.partition_key) p
       cross join lateral (
         select count(*) as jobs from (
-          select from :SCHEMA.job j
-          where j.queue = n.queue and j.partition_key = p.partition_key and j.stage = 1
+          select from :SCHEMA.line b
+          cross join lateral (
+            select from :SCHEMA.job j
+            where j.queue = b.queue and j.line = b.line and j.partition_key = b.partition_key
+              and j.sticky_worker = b.sticky_worker and j.class_key = b.class_key and j.priority = b.priority
+              and j.stage = 1
+            limit 11) j
+          where b.queue = n.queue and b.partition_key = p.partition_key
           limit 11) o) c) h on true
     order by n.queue;
 end;

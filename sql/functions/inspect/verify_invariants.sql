@@ -41,7 +41,8 @@ begin
       order by o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority, o.no) l
     cross join lateral (
       select o.* from :SCHEMA.job o
-      where o.queue = l.queue and o.partition_key = l.partition_key and o.sticky_worker = l.sticky_worker
+      where o.queue = l.queue and o.line = l.line and o.partition_key = l.partition_key
+        and o.sticky_worker = l.sticky_worker
         and o.class_key = l.class_key and o.priority = l.priority and o.stage = 1 and o.state = 'available'
         and (o.scheduled_at_ms, o.key) < (l.from_ms, l.from_key)
       order by o.scheduled_at_ms, o.key

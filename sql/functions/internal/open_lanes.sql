@@ -45,7 +45,8 @@ begin
       -- Where turns are taken, a line that was empty gets a second row, which brings it to the front.
       bool_or(not n.dying and (n.served_at_ms = 0 or exists (
         select from :SCHEMA.job j
-        where j.queue = e.queue and j.partition_key = e.partition_key and j.sticky_worker = e.sticky_worker
+        where j.queue = e.queue and j.line = n.line and j.partition_key = e.partition_key
+          and j.sticky_worker = e.sticky_worker
           and j.class_key = e.class_key and j.priority = e.priority and j.stage = 1
           and (j.scheduled_at_ms, j.key) >= (n.from_ms, n.from_key)
           and (j.scheduled_at_ms, j.key) < (e.at_ms, e.key) and j.state = 'available'))) as open,

@@ -18,19 +18,30 @@ begin
   return query
     select p.partition_key,
       (select count(*) from (
-        select from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
-          and j.state = 'available'
+        select from :SCHEMA.line l
+        cross join lateral (
+          select from :SCHEMA.job j
+          where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+            and j.sticky_worker = l.sticky_worker and j.class_key = l.class_key and j.priority = l.priority
+            and j.stage = 1 and j.state = 'available'
+          limit 1000) j
+        where l.queue = v_queue and l.partition_key = p.partition_key
         limit 1000) w),
       :SCHEMA.running_in(v_queue, p.partition_key),
       coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue
         and d.partition_key = p.partition_key), 0),
       p.served_at_ms,
-      (select :SCHEMA.held_back_by(j)
-        from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
-          and j.state = 'available'
-        order by j.sticky_worker, j.class_key, j.priority desc, j.scheduled_at_ms, j.key
+      (select :SCHEMA.held_back_by(f.job)
+        from :SCHEMA.line l
+        cross join lateral (
+          select j as job from :SCHEMA.job j
+          where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+            and j.sticky_worker = l.sticky_worker and j.class_key = l.class_key and j.priority = l.priority
+            and j.stage = 1 and j.state = 'available'
+          order by j.scheduled_at_ms, j.key
+          limit 1) f
+        where l.queue = v_queue and l.partition_key = p.partition_key
+        order by l.sticky_worker, l.class_key, l.priority desc
         limit 1)
     from (
       select l.partition_key, min(l.served_at_ms) as served_at_ms

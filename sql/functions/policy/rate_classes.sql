@@ -18,7 +18,7 @@ declare
 begin
   return query
     with lines as materialized (
-      select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
+      select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.line
       from (select * from :SCHEMA.lane o where o.class_key <> '' limit 10000) l
     ), waits as (
       select n.name, sum(w.jobs) as jobs
@@ -26,7 +26,8 @@ begin
       cross join lateral (
         select count(*) as jobs from (
           select from :SCHEMA.job j
-          where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+          where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+            and j.sticky_worker = l.sticky_worker
             and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
             and j.state = 'available'
           limit greatest(10, least(1000, 200000 / greatest(v_lines, 1)))) c) w

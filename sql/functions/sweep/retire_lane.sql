@@ -30,7 +30,7 @@ begin
     and r.class_key = v_lane.class_key and r.priority = v_lane.priority;
   v_empty := not exists (
     select from :SCHEMA.job j
-    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+    where j.queue = v_lane.queue and j.line = v_lane.line and j.partition_key = v_lane.partition_key
       and j.sticky_worker = v_lane.sticky_worker
       and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
       and j.state = 'available'

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e62c0a0b98c3def190f8073160e261615a9ce123
+--! Hash: sha1:c5c28188a2fc4d96cd14a12f6025abab684c812e
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -36,6 +36,11 @@ create table :SCHEMA.job (
   scheduled_at_ms bigint not null,
   queue text not null default 'default',
   partition_key text not null default '',
+  sticky_worker text not null default '',
+  class_key text not null default '',
+  line bigint not null generated always as (
+    hashtextextended(partition_key, hashtextextended(sticky_worker, hashtextextended(class_key, priority)))
+  ) stored,
   kind text not null,
   payload bytea not null,
   id text,
@@ -47,8 +52,6 @@ create table :SCHEMA.job (
   retention_ms bigint,
   headers jsonb,
   tags text[],
-  sticky_worker text not null default '',
-  class_key text not null default '',
   periodic_schedule_id text,
   periodic_tick_ms bigint,
   finalized_at_ms bigint,
@@ -67,9 +70,8 @@ create table :SCHEMA.job (
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.1);
 
 -- Nothing to deduplicate where the key is a part, and a try costs at each split of a page.
-create index job_line on :SCHEMA.job
-  (queue, partition_key, sticky_worker, class_key, priority desc, scheduled_at_ms, key)
-  with (deduplicate_items = off) where stage = 1;
+create index job_line on :SCHEMA.job (queue, line, scheduled_at_ms, key) with (deduplicate_items = off)
+  where stage = 1;
 create index job_due on :SCHEMA.job (scheduled_at_ms, key) with (deduplicate_items = off) where stage = 0;
 create index job_waiting on :SCHEMA.job (queue, scheduled_at_ms, key) with (deduplicate_items = off)
   where stage = 0;
@@ -104,6 +106,9 @@ comment on column :SCHEMA.job.fingerprint is
   'Only where the caller supplied one; null: derived from kind and payload.';
 comment on column :SCHEMA.job.class_key is
   'rate_classes as one text (class_key()): part of the line in which the job stands.';
+comment on column :SCHEMA.job.line is
+  'Hash of what makes a line within its queue, for a narrow job_line: what an index scan compares with every '
+  'entry of a page. Two lines may share one, so who looks by it compares the columns too.';
 comment on column :SCHEMA.job.unique_key is 'Scoped key, held while the job is unfinished.';
 comment on column :SCHEMA.job.evict_at_ms is 'When a finished job may be evicted; null: never.';
 comment on column :SCHEMA.job.quarantined_as is 'The fingerprint under which it was quarantined.';
@@ -227,6 +232,7 @@ create type :SCHEMA.lane_start as (
   class_key text,
   rate_classes text[],
   priority integer,
+  line bigint,
   served_at_ms bigint,
   start_ms bigint,
   start_key bigint,
@@ -392,6 +398,9 @@ create table :SCHEMA.lane (
   class_key text not null,
   rate_classes text[] not null default '{}',
   priority integer not null,
+  line bigint not null generated always as (
+    hashtextextended(partition_key, hashtextextended(sticky_worker, hashtextextended(class_key, priority)))
+  ) stored,
   from_ms bigint not null default -1,
   from_key bigint not null default -1,
   mid_ms bigint not null default -1,
@@ -443,6 +452,10 @@ left join lateral (
   order by t.at_ms, t.key
   limit 1) r on true;
 comment on view :SCHEMA.lane_head is 'The lines, and where the gate starts to look in each.';
+
+create view :SCHEMA.line as
+select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.line from :SCHEMA.lane l;
+comment on view :SCHEMA.line is 'The lines that have had work lately, each once.';
 
 create table :SCHEMA.rate_class (
   name text primary key,
@@ -889,14 +902,6 @@ comment on type :SCHEMA.verdict is
 
 create type :SCHEMA.lane_reach as (no bigint, last_ms bigint, last_key bigint);
 comment on type :SCHEMA.lane_reach is 'How far jobs of a line have been chosen.';
-
-create type :SCHEMA.line_head as (
-  places tid[],
-  keys bigint[],
-  dated boolean,
-  reached :SCHEMA.lane_reach[]
-);
-comment on type :SCHEMA.line_head is 'Jobs drawn from a single line, and whether one of them has a deadline.';
 
 create type :SCHEMA.gate_pass as (
   lanes :SCHEMA.lane_start[],
@@ -2096,7 +2101,8 @@ begin
       -- Where turns are taken, a line that was empty gets a second row, which brings it to the front.
       bool_or(not n.dying and (n.served_at_ms = 0 or exists (
         select from :SCHEMA.job j
-        where j.queue = e.queue and j.partition_key = e.partition_key and j.sticky_worker = e.sticky_worker
+        where j.queue = e.queue and j.line = n.line and j.partition_key = e.partition_key
+          and j.sticky_worker = e.sticky_worker
           and j.class_key = e.class_key and j.priority = e.priority and j.stage = 1
           and (j.scheduled_at_ms, j.key) >= (n.from_ms, n.from_key)
           and (j.scheduled_at_ms, j.key) < (e.at_ms, e.key) and j.state = 'available'))) as open,
@@ -3685,7 +3691,7 @@ begin
   -- A job under an unfinished claim counts as available here: the claim may yet be rolled back.
   select j.scheduled_at_ms, j.key into v_first_ms, v_first_key
   from :SCHEMA.job j
-  where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+  where j.queue = v_lane.queue and j.line = v_lane.line and j.partition_key = v_lane.partition_key
     and j.sticky_worker = v_lane.sticky_worker
     and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
     and (j.scheduled_at_ms, j.key) >= (v_start_ms, v_start_key)
@@ -3845,34 +3851,64 @@ begin
     array_agg(d.scheduled_at_ms), coalesce(bool_or(d.dated), false)
   into v_jobs.places, v_jobs.keys, v_jobs.lane_of, v_jobs.weights, v_jobs.times, v_drawn.dated
   from (
-    select r.tid, r.key, r.lane, r.weight, r.scheduled_at_ms, r.dated
-    from (
-      select d.tid, d.key, l.place as lane, d.weight, d.scheduled_at_ms, d.deadline_ms is not null as dated,
-        l.part, l.served_at_ms, l.priority, row_number() over (
-          partition by l.part order by l.priority desc, d.scheduled_at_ms, d.key) as rank
-      from unnest(draw.lanes) l
-      cross join lateral (
+    select d.tid, d.key, l.place as lane, d.weight, d.scheduled_at_ms, d.deadline_ms is not null as dated
+    from unnest(draw.lanes) l
+    cross join lateral (
+      select h.*, row_number() over () as turn
+      from (
         select j.ctid as tid, j.key, j.scheduled_at_ms, j.weight, j.deadline_ms
         from :SCHEMA.job j
-        where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+        where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+          and j.sticky_worker = l.sticky_worker
           and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
           and (j.scheduled_at_ms, j.key) >= (l.start_ms, l.start_key)
           and j.state = 'available' and j.key <> all (draw.taken)
         order by j.scheduled_at_ms, j.key
         limit coalesce(l.most, draw.share)
-        for update skip locked) d) r
-    order by r.rank, r.served_at_ms, r.priority desc, r.scheduled_at_ms, r.part, r.key) d;
+        for update skip locked) h) d
+    order by d.turn, l.served_at_ms, l.priority desc, d.scheduled_at_ms, l.part, d.key) d;
   v_drawn.jobs := v_jobs;
   return v_drawn;
 end;
 $$;
 comment on function :SCHEMA.draw is
   'Locks available jobs at the head of each line, as many as it is asked for, passing over those that '
-  'another claim holds. In the order in which they run where queues have no shares and there is no quantum: '
-  'the partitions take turns job by job, longest waiting first, and within a partition it goes by priority, '
-  'due time and age. share: what a line is asked for that does not say.';
+  'another claim holds. The lines take turns job by job, longest waiting first, and within a line it goes by '
+  'due time and age (where partitions have several lines: merge_lines). share: what a line is asked for that '
+  'does not say.';
 revoke all on function :SCHEMA.draw from public;
 --! EndIncluded admit/draw.sql
+--! Included admit/merge_lines.sql
+create or replace function :SCHEMA.merge_lines(jobs :SCHEMA.batch, lanes :SCHEMA.lane_start[])
+returns :SCHEMA.batch
+language plpgsql
+immutable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_jobs :SCHEMA.batch;
+begin
+  select array_agg(r.place), array_agg(r.key), array_agg(r.lane), array_agg(r.weight), array_agg(r.due_ms)
+  into v_jobs.places, v_jobs.keys, v_jobs.lane_of, v_jobs.weights, v_jobs.times
+  from (
+    select d.*
+    from (
+      select j.*, l.part, l.served_at_ms, l.priority,
+        row_number() over (partition by l.part order by l.priority desc, j.due_ms, j.key) as turn
+      from (
+        select unnest(jobs.places) as place, unnest(jobs.keys) as key, unnest(jobs.lane_of) as lane,
+          unnest(jobs.weights) as weight, unnest(jobs.times) as due_ms) j
+      join unnest(lanes) l on l.place = j.lane) d
+    order by d.turn, d.served_at_ms, d.priority desc, d.due_ms, d.part, d.key) r;
+  return v_jobs;
+end;
+$$;
+comment on function :SCHEMA.merge_lines is
+  'Puts drawn jobs in the order in which they run where partitions have several lines: the partitions take '
+  'turns job by job, longest waiting first, and within a partition it goes by priority, due time and age.';
+revoke all on function :SCHEMA.merge_lines from public;
+--! EndIncluded admit/merge_lines.sql
 --! Included admit/lanes_of.sql
 create or replace function :SCHEMA.lanes_of(queues text[], worker text, most integer)
 returns :SCHEMA.lane_start[]
@@ -3886,26 +3922,36 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_rows :SCHEMA.lane_start[];
   v_lanes :SCHEMA.lane_start[];
 begin
   if cardinality(lanes_of.queues) = 1 then
-    v_rows := array(
+    v_lanes := array(
       select cast(row(1, 1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes,
-        l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+        l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
         null) as :SCHEMA.lane_start)
       from :SCHEMA.lane_head l
       where l.queue = lanes_of.queues[1] and l.sticky_worker in ('', lanes_of.worker)
       limit lanes_of.most + 1);
-    -- Most queues have a single line, for which nobody need take turns.
-    if cardinality(v_rows) < 2 then
-      return nullif(v_rows, '{}');
+    -- Most queues have a single line, for which nobody need take turns; or one for each partition.
+    if cardinality(v_lanes) < 2 then
+      return nullif(v_lanes, '{}');
+    elsif cardinality(v_lanes) <= lanes_of.most
+      and cardinality(v_lanes) = (select count(distinct l.partition_key) from unnest(v_lanes) l)
+    then
+      return array(
+        select cast(row(l.turn, l.turn, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
+          l.rate_classes, l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key,
+          l.moved_at_ms, null) as :SCHEMA.lane_start)
+        from (
+          select u.*, row_number() over (order by u.served_at_ms, u.priority desc, u.no) as turn
+          from unnest(v_lanes) u) l
+        order by l.turn);
     end if;
   end if;
-  if v_rows is null or cardinality(v_rows) > lanes_of.most then
-    v_rows := array(
+  if v_lanes is null or cardinality(v_lanes) > lanes_of.most then
+    v_lanes := array(
       select cast(row(1, 1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes,
-        l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+        l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
         null) as :SCHEMA.lane_start)
       from (
         select distinct n.queue, n.partition_key
@@ -3919,23 +3965,21 @@ begin
       join :SCHEMA.lane_head l on l.queue = p.queue and l.partition_key = p.partition_key
         and l.sticky_worker in ('', lanes_of.worker));
   end if;
-  select array_agg(cast(row(n.place, n.part, n.no, n.queue, n.partition_key, n.sticky_worker, n.class_key,
-    n.rate_classes, n.priority, n.turn_ms, n.start_ms, n.start_key, n.tip_key, n.moved_at_ms,
-    null) as :SCHEMA.lane_start) order by n.place)
-  into v_lanes
-  from (
-    select p.*, min(p.turn) over (partition by p.queue, p.partition_key) as part, p.turn as place
+  return (
+    select array_agg(cast(row(n.place, n.part, n.no, n.queue, n.partition_key, n.sticky_worker, n.class_key,
+      n.rate_classes, n.priority, n.line, n.turn_ms, n.start_ms, n.start_key, n.tip_key, n.moved_at_ms,
+      null) as :SCHEMA.lane_start) order by n.place)
     from (
-      select d.*, row_number() over (order by d.turn_ms, d.priority desc, d.no) as turn
+      select p.*, min(p.turn) over (partition by p.queue, p.partition_key) as part, p.turn as place
       from (
-        select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
-          l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes, l.priority,
-            l.start_ms,
-          l.start_key, l.tip_key, l.moved_at_ms,
-          min(l.served_at_ms) over (partition by l.queue, l.partition_key) as turn_ms
-        from unnest(v_rows) l
-        order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no) d) p) n;
-  return v_lanes;
+        select d.*, row_number() over (order by d.turn_ms, d.priority desc, d.no) as turn
+        from (
+          select distinct on (l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority)
+            l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes, l.priority, l.line,
+            l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+            min(l.served_at_ms) over (partition by l.queue, l.partition_key) as turn_ms
+          from unnest(v_lanes) l
+          order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no) d) p) n);
 end;
 $$;
 comment on function :SCHEMA.lanes_of is
@@ -4005,7 +4049,7 @@ comment on function :SCHEMA.open_leases is
 revoke all on function :SCHEMA.open_leases from public;
 --! EndIncluded admit/open_leases.sql
 --! Included admit/draw_head.sql
-create or replace function :SCHEMA.draw_head(line :SCHEMA.lane_start, most integer)
+create or replace function :SCHEMA.draw_head(lane :SCHEMA.lane_start, most integer)
 returns :SCHEMA.drawn
 language plpgsql
 volatile
@@ -4026,10 +4070,10 @@ begin
   from (
     select j.ctid as tid, j.key, j.scheduled_at_ms, j.deadline_ms
     from :SCHEMA.job j
-    where j.queue = line.queue and j.partition_key = line.partition_key
-      and j.sticky_worker = line.sticky_worker
-      and j.class_key = line.class_key and j.priority = line.priority and j.stage = 1
-      and (j.scheduled_at_ms, j.key) >= (line.start_ms, line.start_key) and j.state = 'available'
+    where j.queue = lane.queue and j.line = lane.line and j.partition_key = lane.partition_key
+      and j.sticky_worker = lane.sticky_worker
+      and j.class_key = lane.class_key and j.priority = lane.priority and j.stage = 1
+      and (j.scheduled_at_ms, j.key) >= (lane.start_ms, lane.start_key) and j.state = 'available'
     order by j.scheduled_at_ms, j.key
     limit most
     for update skip locked) d;
@@ -4240,7 +4284,7 @@ begin
       from (select distinct u.queue, u.part from unnest(allot.lanes) u) p
     )
     select array_agg(cast(row(l.place, l.part, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
-      l.rate_classes, l.priority, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+      l.rate_classes, l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
@@ -4469,6 +4513,7 @@ declare
   v_taken bigint[] := '{}';
   v_left integer := capacity;
   v_partitions integer;
+  v_plain boolean;
   v_share integer;
   v_last integer;
   v_lines integer;
@@ -4528,17 +4573,16 @@ begin
     end if;
     v_round := v_round + 1;
     v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
-    if quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1) then
-      v_asked := v_lanes;
-      v_share := (v_left + v_partitions - 1) / v_partitions;
-      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
-      v_picked := :SCHEMA.first_of(v_drawn.jobs, v_left);
-    else
-      v_asked := :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares);
-      v_share := null;
-      v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
-      v_picked := :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares);
+    v_plain := quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1);
+    v_share := case when v_plain then (v_left + v_partitions - 1) / v_partitions end;
+    v_asked := case when v_plain then v_lanes
+      else :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares) end;
+    v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
+    if v_partitions < v_lines then
+      v_drawn.jobs := :SCHEMA.merge_lines(v_drawn.jobs, v_asked);
     end if;
+    v_picked := case when v_plain then :SCHEMA.first_of(v_drawn.jobs, v_left)
+      else :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares) end;
     if v_policed or v_drawn.dated then
       v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.lanes, v_pass.demands, flags, v_drawn.dated,
         at_ms);
@@ -5366,7 +5410,7 @@ begin
     array_agg(cast(row((j.l).queue, j.reason, 1) as :SCHEMA.refusal)) filter (
       where j.reason is not null and exists (
         select from :SCHEMA.job w
-        where w.queue = (j.l).queue and w.partition_key = (j.l).partition_key
+        where w.queue = (j.l).queue and w.line = (j.l).line and w.partition_key = (j.l).partition_key
           and w.sticky_worker = (j.l).sticky_worker
           and w.class_key = (j.l).class_key and w.priority = (j.l).priority and w.stage = 1
           and (w.scheduled_at_ms, w.key) >= ((j.l).start_ms, (j.l).start_key) and w.state = 'available'))
@@ -8720,7 +8764,7 @@ begin
     and r.class_key = v_lane.class_key and r.priority = v_lane.priority;
   v_empty := not exists (
     select from :SCHEMA.job j
-    where j.queue = v_lane.queue and j.partition_key = v_lane.partition_key
+    where j.queue = v_lane.queue and j.line = v_lane.line and j.partition_key = v_lane.partition_key
       and j.sticky_worker = v_lane.sticky_worker
       and j.class_key = v_lane.class_key and j.priority = v_lane.priority and j.stage = 1
       and j.state = 'available'
@@ -8936,19 +8980,30 @@ begin
   return query
     select p.partition_key,
       (select count(*) from (
-        select from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
-          and j.state = 'available'
+        select from :SCHEMA.line l
+        cross join lateral (
+          select from :SCHEMA.job j
+          where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+            and j.sticky_worker = l.sticky_worker and j.class_key = l.class_key and j.priority = l.priority
+            and j.stage = 1 and j.state = 'available'
+          limit 1000) j
+        where l.queue = v_queue and l.partition_key = p.partition_key
         limit 1000) w),
       :SCHEMA.running_in(v_queue, p.partition_key),
       coalesce((select d.deficit from :SCHEMA.partition d where d.queue = v_queue
         and d.partition_key = p.partition_key), 0),
       p.served_at_ms,
-      (select :SCHEMA.held_back_by(j)
-        from :SCHEMA.job j
-        where j.queue = v_queue and j.partition_key = p.partition_key and j.stage = 1
-          and j.state = 'available'
-        order by j.sticky_worker, j.class_key, j.priority desc, j.scheduled_at_ms, j.key
+      (select :SCHEMA.held_back_by(f.job)
+        from :SCHEMA.line l
+        cross join lateral (
+          select j as job from :SCHEMA.job j
+          where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+            and j.sticky_worker = l.sticky_worker and j.class_key = l.class_key and j.priority = l.priority
+            and j.stage = 1 and j.state = 'available'
+          order by j.scheduled_at_ms, j.key
+          limit 1) f
+        where l.queue = v_queue and l.partition_key = p.partition_key
+        order by l.sticky_worker, l.class_key, l.priority desc
         limit 1)
     from (
       select l.partition_key, min(l.served_at_ms) as served_at_ms
@@ -9140,7 +9195,7 @@ declare
 begin
   return query
     with lines as materialized (
-      select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority
+      select distinct l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.line
       from (select * from :SCHEMA.lane o where o.class_key <> '' limit 10000) l
     ), waits as (
       select n.name, sum(w.jobs) as jobs
@@ -9148,7 +9203,8 @@ begin
       cross join lateral (
         select count(*) as jobs from (
           select from :SCHEMA.job j
-          where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+          where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+            and j.sticky_worker = l.sticky_worker
             and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
             and j.state = 'available'
           limit greatest(10, least(1000, 200000 / greatest(v_lines, 1)))) c) w
@@ -11531,7 +11587,7 @@ begin
              limit v_share) l
            cross join lateral (
              select j.kind from :SCHEMA.job j
-             where j.queue = l.queue and j.partition_key = l.partition_key
+             where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
                and j.sticky_worker = l.sticky_worker
                and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
                and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
@@ -11554,7 +11610,8 @@ begin
        from (select l.* from :SCHEMA.lane l order by l.checked_at_ms limit distinct_kinds.max_rows) l
        cross join lateral (
          select j.kind from :SCHEMA.job j
-         where j.queue = l.queue and j.partition_key = l.partition_key and j.sticky_worker = l.sticky_worker
+         where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
+           and j.sticky_worker = l.sticky_worker
            and j.class_key = l.class_key and j.priority = l.priority and j.stage = 1
            and (j.scheduled_at_ms, j.key) >= (l.from_ms, l.from_key)
          order by j.scheduled_at_ms, j.key
@@ -11710,7 +11767,8 @@ begin
           o.no limit v_lines) a
         cross join lateral (
           select j.scheduled_at_ms from :SCHEMA.job j
-          where j.queue = a.queue and j.partition_key = a.partition_key and j.sticky_worker = a.sticky_worker
+          where j.queue = a.queue and j.line = a.line and j.partition_key = a.partition_key
+            and j.sticky_worker = a.sticky_worker
             and j.class_key = a.class_key and j.priority = a.priority and j.stage = 1
             and (j.scheduled_at_ms, j.key) >= (a.from_ms, a.from_key) and j.state = 'available'
           order by j.scheduled_at_ms, j.key
@@ -11718,8 +11776,14 @@ begin
         group by a.partition_key) p
       cross join lateral (
         select count(*) as jobs from (
-          select from :SCHEMA.job j
-          where j.queue = n.queue and j.partition_key = p.partition_key and j.stage = 1
+          select from :SCHEMA.line b
+          cross join lateral (
+            select from :SCHEMA.job j
+            where j.queue = b.queue and j.line = b.line and j.partition_key = b.partition_key
+              and j.sticky_worker = b.sticky_worker and j.class_key = b.class_key and j.priority = b.priority
+              and j.stage = 1
+            limit 11) j
+          where b.queue = n.queue and b.partition_key = p.partition_key
           limit 11) o) c) h on true
     order by n.queue;
 end;
@@ -12283,7 +12347,8 @@ begin
       order by o.queue, o.partition_key, o.sticky_worker, o.class_key, o.priority, o.no) l
     cross join lateral (
       select o.* from :SCHEMA.job o
-      where o.queue = l.queue and o.partition_key = l.partition_key and o.sticky_worker = l.sticky_worker
+      where o.queue = l.queue and o.line = l.line and o.partition_key = l.partition_key
+        and o.sticky_worker = l.sticky_worker
         and o.class_key = l.class_key and o.priority = l.priority and o.stage = 1 and o.state = 'available'
         and (o.scheduled_at_ms, o.key) < (l.from_ms, l.from_key)
       order by o.scheduled_at_ms, o.key
@@ -12435,7 +12500,7 @@ begin
     position_in_line := (
       select count(*) + 1 from (
         select from :SCHEMA.job j
-        where j.queue = v_job.queue and j.partition_key = v_job.partition_key
+        where j.queue = v_job.queue and j.line = v_job.line and j.partition_key = v_job.partition_key
           and j.sticky_worker = v_job.sticky_worker
           and j.class_key = v_job.class_key and j.priority = v_job.priority and j.stage = 1
           and (j.scheduled_at_ms, j.key) < (v_job.scheduled_at_ms, v_job.key) and j.state = 'available'
@@ -13535,16 +13600,15 @@ begin
   return query
     select (c.job).*
     from (
-      select w as job from (
-        select distinct l.partition_key, l.sticky_worker, l.class_key, l.priority
-        from :SCHEMA.lane l where l.queue = backend_list_queued.pool) l
+      select w as job from :SCHEMA.line l
       cross join lateral (
         select j.* from :SCHEMA.job j
-        where j.queue = backend_list_queued.pool and j.partition_key = l.partition_key
+        where j.queue = l.queue and j.line = l.line and j.partition_key = l.partition_key
           and j.sticky_worker = l.sticky_worker and j.class_key = l.class_key and j.priority = l.priority
           and j.stage = 1 and j.state = 'available' and not :SCHEMA.is_quarantined(j)
         order by j.scheduled_at_ms, j.key
         limit backend_list_queued.max_rows) w
+      where l.queue = backend_list_queued.pool
       union all
       select d as job from (
         select j.* from :SCHEMA.job j
