@@ -32,9 +32,8 @@ const server = await benchServer();
 const bareClaim = `
   with drawn as (
     select ctid from headrace.job
-    where queue = 'bench' and partition_key = '' and sticky_worker = '' and class_key = '' and stage = 1
-      and state = 'available'
-    order by priority desc, scheduled_at_ms, key
+    where queue = 'bench' and line = (select line from headrace.lane limit 1) and stage = 1 and state = 'available'
+    order by scheduled_at_ms, key
     limit $1
     for update skip locked
   )
@@ -91,8 +90,9 @@ async function prepare({ connection, partitions, policies }: Contestant): Promis
       kind: "noop",
       queue: "bench",
       payload: { text: "x".repeat(180) },
-      // The jobs are the same with and without the policies: they name the class in any case.
-      ...(partitions > 1 ? { partition_key: `p${at % partitions}`, rate_class: "bench" } : {}),
+      // The jobs are the same for all: they name the class whether or not it limits them.
+      rate_class: "bench",
+      ...(partitions > 1 ? { partition_key: `p${at % partitions}` } : {}),
     }));
     await connection.query("select count(*) from headrace.enqueue_many($1)", [JSON.stringify(list)]);
   }

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c5c28188a2fc4d96cd14a12f6025abab684c812e
+--! Hash: sha1:2ecb144ac1532edd0ee49ed0696f1f524a1e760c
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -243,6 +243,10 @@ create type :SCHEMA.lane_start as (
 comment on type :SCHEMA.lane_start is
   'A line to draw from: its place among those of the call, the number of its partition there, where to start in it, and how '
   'many jobs it is asked for (null: as many as every other).';
+
+create type :SCHEMA.lane_window as (lanes :SCHEMA.lane_start[], crowded boolean);
+comment on type :SCHEMA.lane_window is
+  'The lines that a call looks at, and whether there are more of them than it looks at.';
 
 create type :SCHEMA.batch as (
   places tid[],
@@ -921,11 +925,25 @@ create type :SCHEMA.gate_pass as (
   shares :SCHEMA.queue_share[],
   ready_ms bigint,
   reached :SCHEMA.lane_reach[],
-  moves boolean
+  moves boolean,
+  admitted :SCHEMA.batch,
+  closed integer[]
 );
 comment on type :SCHEMA.gate_pass is
   'One call of the gate: the jobs chosen, the lines, and of these which could not be served (held), which were '
-  'asked, which ran dry, and which had more than they gave; moves: whether after_claim has anything to do.';
+  'asked, which ran dry, and which had more than they gave; moves: whether after_claim has anything to do. Of the '
+  'last round: who was admitted, and which lines it closed.';
+
+create type :SCHEMA.gate_round as (
+  asked :SCHEMA.lane_start[],
+  share integer,
+  drawn :SCHEMA.batch,
+  dated boolean,
+  picked :SCHEMA.batch
+);
+comment on type :SCHEMA.gate_round is
+  'One round of a call: the lines asked, for how many jobs each (share, where the line does not say), what was '
+  'drawn, whether one of them has a deadline, and which of them are to run if no policy objects.';
 
 create type :SCHEMA.found_jobs as (
   keys bigint[],
@@ -3911,7 +3929,7 @@ revoke all on function :SCHEMA.merge_lines from public;
 --! EndIncluded admit/merge_lines.sql
 --! Included admit/lanes_of.sql
 create or replace function :SCHEMA.lanes_of(queues text[], worker text, most integer)
-returns :SCHEMA.lane_start[]
+returns :SCHEMA.lane_window
 language plpgsql
 volatile
 security definer
@@ -3922,53 +3940,62 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_lanes :SCHEMA.lane_start[];
+  v_window :SCHEMA.lane_window;
 begin
+  v_window.crowded := false;
   if cardinality(lanes_of.queues) = 1 then
-    v_lanes := array(
+    v_window.lanes := array(
       select cast(row(1, 1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes,
         l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
         null) as :SCHEMA.lane_start)
       from :SCHEMA.lane_head l
       where l.queue = lanes_of.queues[1] and l.sticky_worker in ('', lanes_of.worker)
       limit lanes_of.most + 1);
-    -- Most queues have a single line, for which nobody need take turns; or one for each partition.
-    if cardinality(v_lanes) < 2 then
-      return nullif(v_lanes, '{}');
-    elsif cardinality(v_lanes) <= lanes_of.most
-      and cardinality(v_lanes) = (select count(distinct l.partition_key) from unnest(v_lanes) l)
-    then
-      return array(
-        select cast(row(l.turn, l.turn, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
-          l.rate_classes, l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key,
-          l.moved_at_ms, null) as :SCHEMA.lane_start)
-        from (
-          select u.*, row_number() over (order by u.served_at_ms, u.priority desc, u.no) as turn
-          from unnest(v_lanes) u) l
-        order by l.turn);
+    -- Most queues have a single line, for which nobody need take turns.
+    if cardinality(v_window.lanes) < 2 then
+      return v_window;
     end if;
+    v_window.crowded := cardinality(v_window.lanes) > lanes_of.most;
   end if;
-  if v_lanes is null or cardinality(v_lanes) > lanes_of.most then
-    v_lanes := array(
-      select cast(row(1, 1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes,
-        l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
-        null) as :SCHEMA.lane_start)
+  if v_window.lanes is null or v_window.crowded then
+    with seen as materialized (
+      select n.queue, n.partition_key
+      from unnest(lanes_of.queues) q(queue)
+      cross join lateral (
+        select r.queue, r.partition_key
+        from :SCHEMA.lane r
+        where r.queue = q.queue and r.sticky_worker in ('', lanes_of.worker)
+        order by r.served_at_ms, r.no
+        limit lanes_of.most) n
+    )
+    select array(
+        select cast(row(1, 1, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes,
+          l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
+          null) as :SCHEMA.lane_start)
+        from (select distinct s.queue, s.partition_key from seen s) p
+        join :SCHEMA.lane_head l on l.queue = p.queue and l.partition_key = p.partition_key
+          and l.sticky_worker in ('', lanes_of.worker)),
+      exists (select from seen s group by s.queue having count(*) = lanes_of.most)
+    into v_window.lanes, v_window.crowded;
+  end if;
+  if cardinality(v_window.lanes) = (
+    select count(distinct l.partition_key) from unnest(v_window.lanes) l)
+  then
+    -- Mostly each partition is one line.
+    v_window.lanes := array(
+      select cast(row(l.turn, l.turn, l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key,
+        l.rate_classes, l.priority, l.line, l.served_at_ms, l.start_ms, l.start_key, l.tip_key,
+        l.moved_at_ms, null) as :SCHEMA.lane_start)
       from (
-        select distinct n.queue, n.partition_key
-        from unnest(lanes_of.queues) q(queue)
-        cross join lateral (
-          select r.queue, r.partition_key
-          from :SCHEMA.lane r
-          where r.queue = q.queue and r.sticky_worker in ('', lanes_of.worker)
-          order by r.served_at_ms, r.no
-          limit lanes_of.most) n) p
-      join :SCHEMA.lane_head l on l.queue = p.queue and l.partition_key = p.partition_key
-        and l.sticky_worker in ('', lanes_of.worker));
+        select u.*, row_number() over (order by u.served_at_ms, u.priority desc, u.no) as turn
+        from unnest(v_window.lanes) u) l
+      order by l.turn);
+    return v_window;
   end if;
-  return (
-    select array_agg(cast(row(n.place, n.part, n.no, n.queue, n.partition_key, n.sticky_worker, n.class_key,
+  v_window.lanes := array(
+    select cast(row(n.place, n.part, n.no, n.queue, n.partition_key, n.sticky_worker, n.class_key,
       n.rate_classes, n.priority, n.line, n.turn_ms, n.start_ms, n.start_key, n.tip_key, n.moved_at_ms,
-      null) as :SCHEMA.lane_start) order by n.place)
+      null) as :SCHEMA.lane_start)
     from (
       select p.*, min(p.turn) over (partition by p.queue, p.partition_key) as part, p.turn as place
       from (
@@ -3978,13 +4005,16 @@ begin
             l.no, l.queue, l.partition_key, l.sticky_worker, l.class_key, l.rate_classes, l.priority, l.line,
             l.start_ms, l.start_key, l.tip_key, l.moved_at_ms,
             min(l.served_at_ms) over (partition by l.queue, l.partition_key) as turn_ms
-          from unnest(v_lanes) l
-          order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no) d) p) n);
+          from unnest(v_window.lanes) l
+          order by l.queue, l.partition_key, l.sticky_worker, l.class_key, l.priority, l.no) d) p) n
+    order by n.place);
+  return v_window;
 end;
 $$;
 comment on function :SCHEMA.lanes_of is
   'The lines that a worker may draw from, least recently served partitions first, each with its place, its '
-  'partition (the place of the first of its lines) and where to start in it.';
+  'partition (the place of the first of its lines) and where to start in it. most: how many are looked at of '
+  'each queue.';
 revoke all on function :SCHEMA.lanes_of from public;
 --! EndIncluded admit/lanes_of.sql
 --! Included admit/sum_demands.sql
@@ -4086,6 +4116,37 @@ comment on function :SCHEMA.draw_head is
   'Their line and weight are left out.';
 revoke all on function :SCHEMA.draw_head from public;
 --! EndIncluded admit/draw_head.sql
+--! Included admit/choose_head.sql
+create or replace function :SCHEMA.choose_head(lane :SCHEMA.lane_start, capacity integer, at_ms bigint)
+returns :SCHEMA.gate_pass
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_pass :SCHEMA.gate_pass;
+  v_drawn :SCHEMA.drawn := :SCHEMA.draw_head(lane, capacity);
+  v_last integer := cardinality((v_drawn.jobs).keys);
+begin
+  if v_drawn.dated then
+    return null;
+  end if;
+  v_pass.chosen := v_drawn.jobs;
+  v_pass.refusals := '{}';
+  if :SCHEMA.lane_is_due(lane, (v_drawn.jobs).keys[v_last], at_ms) then
+    v_pass.reached := array[cast(row(lane.no, (v_drawn.jobs).times[v_last], (v_drawn.jobs).keys[v_last])
+      as :SCHEMA.lane_reach)];
+    v_pass.moves := true;
+  end if;
+  return v_pass;
+end;
+$$;
+comment on function :SCHEMA.choose_head is
+  'What choose does where there is a single line and nothing to judge its jobs by: takes its head. Null '
+  'where one of them has a deadline.';
+revoke all on function :SCHEMA.choose_head from public;
+--! EndIncluded admit/choose_head.sql
 --! Included admit/first_of.sql
 create or replace function :SCHEMA.first_of(jobs :SCHEMA.batch, most integer)
 returns :SCHEMA.batch
@@ -4429,6 +4490,45 @@ comment on function :SCHEMA.apply_policies is
   'judge by. Names lines that are closed for the rest of the call.';
 revoke all on function :SCHEMA.apply_policies from public;
 --! EndIncluded admit/apply_policies.sql
+--! Included admit/judge_round.sql
+create or replace function :SCHEMA.judge_round(
+  pass :SCHEMA.gate_pass, round :SCHEMA.gate_round, flags :SCHEMA.gate_flags, at_ms bigint
+)
+returns :SCHEMA.gate_pass
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_verdict :SCHEMA.verdict;
+  v_first boolean := pass.demands is null;
+begin
+  if flags.classes or flags.ceilings or flags.quarantine or round.dated then
+    v_verdict := :SCHEMA.apply_policies(round.picked, pass.lanes, pass.demands, flags, round.dated, at_ms);
+    pass.refusals := pass.refusals || v_verdict.refusals;
+    pass.ready_ms := least(pass.ready_ms, v_verdict.ready_ms);
+    pass.charging := pass.charging || v_verdict.charging;
+    pass.own_leases := pass.own_leases || v_verdict.own_leases;
+    pass.decided_ms := coalesce(v_verdict.at_ms, pass.decided_ms);
+  else
+    v_verdict.admitted := round.picked;
+    v_verdict.closed := '{}';
+  end if;
+  pass.admitted := v_verdict.admitted;
+  pass.closed := v_verdict.closed;
+  pass.chosen := case when (pass.chosen).keys is null then v_verdict.admitted
+    else :SCHEMA.join_batches(pass.chosen, v_verdict.admitted) end;
+  pass.demands := case when v_first then v_verdict.demands
+    else :SCHEMA.sum_demands(pass.chosen, pass.lanes) end;
+  return pass;
+end;
+$$;
+comment on function :SCHEMA.judge_round is
+  'Applies the policies, as far as there are any, to what a round has picked, and adds it up: who passes '
+  '(admitted, and all chosen so far), which lines are closed, and what there is to tell of it.';
+revoke all on function :SCHEMA.judge_round from public;
+--! EndIncluded admit/judge_round.sql
 --! Included admit/charge_classes.sql
 create or replace function :SCHEMA.charge_classes(verdict :SCHEMA.verdict)
 returns void
@@ -4459,8 +4559,8 @@ comment on function :SCHEMA.charge_classes is
 revoke all on function :SCHEMA.charge_classes from public;
 --! EndIncluded admit/charge_classes.sql
 --! Included admit/note_round.sql
-create or replace function :SCHEMA.note_round(pass :SCHEMA.gate_pass, asked :SCHEMA.lane_start[],
-  share integer, drawn :SCHEMA.batch, taken bigint[], closed integer[])
+create or replace function :SCHEMA.note_round(pass :SCHEMA.gate_pass, round :SCHEMA.gate_round,
+  taken bigint[])
 returns :SCHEMA.gate_pass
 language plpgsql
 immutable
@@ -4470,27 +4570,28 @@ as $$
 declare
   v_cut integer[];
 begin
-  pass.asked := pass.asked || array(select l.place from unnest(asked) l where l.most is distinct from 0);
+  pass.asked := pass.asked || array(select l.place from unnest(round.asked) l where l.most is distinct
+    from 0);
   v_cut := array(
     select distinct d.lane
-    from (select unnest(drawn.lane_of) as lane, unnest(drawn.keys) as key) d
+    from (select unnest((round.drawn).lane_of) as lane, unnest((round.drawn).keys) as key) d
     where d.key not in (select t.key from unnest(taken) t(key)));
-  pass.partial := v_cut <> '{}' or exists (select from unnest(asked) l where l.most = 0);
+  pass.partial := v_cut <> '{}' or exists (select from unnest(round.asked) l where l.most = 0);
   -- What a policy refused was not cut short by the capacity: its turn is over.
-  pass.cut := array(select c from unnest(v_cut) c where c <> all (closed));
+  pass.cut := array(select c from unnest(v_cut) c where c <> all (pass.closed));
   pass.dry := pass.dry || array(
     select l.place
-    from unnest(asked) l
-    left join (select d.lane, count(*) as jobs from unnest(drawn.lane_of) d(lane) group by d.lane) d
+    from unnest(round.asked) l
+    left join (select d.lane, count(*) as jobs from unnest((round.drawn).lane_of) d(lane) group by d.lane) d
       on d.lane = l.place
-    where l.most is distinct from 0 and l.place <> all (pass.cut) and l.place <> all (closed)
-      and coalesce(d.jobs, 0) < coalesce(l.most, share));
+    where l.most is distinct from 0 and l.place <> all (pass.cut) and l.place <> all (pass.closed)
+      and coalesce(d.jobs, 0) < coalesce(l.most, round.share));
   return pass;
 end;
 $$;
 comment on function :SCHEMA.note_round is
   'Notes of a round of choose which lines were asked, which had more than was taken of them, and which had '
-  'fewer than they were asked for. share: as in draw.';
+  'fewer than they were asked for.';
 revoke all on function :SCHEMA.note_round from public;
 --! EndIncluded admit/note_round.sql
 --! Included admit/choose.sql
@@ -4504,54 +4605,41 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_pass :SCHEMA.gate_pass;
-  v_lanes :SCHEMA.lane_start[];
-  v_asked :SCHEMA.lane_start[];
+  v_window :SCHEMA.lane_window := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
+  v_lanes :SCHEMA.lane_start[] := v_window.lanes;
   v_usable :SCHEMA.lane_choice;
-  v_drawn :SCHEMA.drawn;
-  v_picked :SCHEMA.batch;
-  v_verdict :SCHEMA.verdict;
+  v_round :SCHEMA.gate_round;
+  v_rounds integer := 0;
+  v_vain integer := 0;
   v_taken bigint[] := '{}';
   v_left integer := capacity;
-  v_partitions integer;
-  v_plain boolean;
-  v_share integer;
-  v_last integer;
   v_lines integer;
-  v_round integer := 0;
-  v_vain integer := 0;
   v_look boolean := false;
   v_looked boolean := false;
-  v_policed boolean := flags.classes or flags.ceilings or flags.quarantine;
 begin
-  v_pass.lanes := :SCHEMA.lanes_of(queues, worker, greatest(64, capacity));
+  if cardinality(v_lanes) = 1 and cardinality(queues) = 1 and quantum is null
+    and not (flags.classes or flags.ceilings or flags.quarantine)
+  then
+    v_pass := :SCHEMA.choose_head(v_lanes[1], capacity, at_ms);
+    if v_pass.refusals is not null then
+      return v_pass;
+    end if;
+  end if;
+  v_pass.lanes := v_lanes;
+  v_pass.crowded := v_window.crowded;
+  v_pass.quantum := quantum;
+  v_pass.partial := false;
   v_pass.refusals := '{}';
   v_pass.held := '{}';
   v_pass.asked := '{}';
   v_pass.dry := '{}';
   v_pass.cut := '{}';
-  v_pass.quantum := quantum;
-  v_pass.partial := false;
-  v_pass.crowded := coalesce(cardinality(v_pass.lanes) >= greatest(64, capacity) / 2, false);
-  v_lanes := v_pass.lanes;
-  if cardinality(v_lanes) = 1 and cardinality(queues) = 1 and quantum is null and not v_policed then
-    v_drawn := :SCHEMA.draw_head(v_lanes[1], capacity);
-    if v_drawn.dated is not true then
-      v_pass.chosen := v_drawn.jobs;
-      v_last := cardinality((v_drawn.jobs).keys);
-      if :SCHEMA.lane_is_due(v_lanes[1], (v_drawn.jobs).keys[v_last], at_ms) then
-        v_pass.reached := array[cast(row(v_lanes[1].no, (v_drawn.jobs).times[v_last],
-          (v_drawn.jobs).keys[v_last]) as :SCHEMA.lane_reach)];
-        v_pass.moves := true;
-      end if;
-      return v_pass;
-    end if;
-  end if;
   if cardinality(queues) > 1 then
     v_pass.shares := :SCHEMA.share_starts(queues);
   end if;
   -- Where limits have closed no line lately, they are asked only once a round has met one; a quantum allows
   -- no second round.
-  if v_lanes is not null and (flags.classes or flags.ceilings) then
+  if v_lanes <> '{}' and (flags.classes or flags.ceilings) then
     v_look := quantum is not null or :SCHEMA.held_back_lately(queues, at_ms);
   end if;
 
@@ -4571,52 +4659,25 @@ begin
       v_looked := true;
       continue;
     end if;
-    v_round := v_round + 1;
-    v_partitions := (select count(distinct l.part) from unnest(v_lanes) l);
-    v_plain := quantum is null and v_partitions <= v_left and (v_pass.shares is null or v_partitions = 1);
-    v_share := case when v_plain then (v_left + v_partitions - 1) / v_partitions end;
-    v_asked := case when v_plain then v_lanes
-      else :SCHEMA.allot(v_lanes, v_left, quantum, v_pass.shares) end;
-    v_drawn := :SCHEMA.draw(v_asked, v_share, v_taken);
-    if v_partitions < v_lines then
-      v_drawn.jobs := :SCHEMA.merge_lines(v_drawn.jobs, v_asked);
-    end if;
-    v_picked := case when v_plain then :SCHEMA.first_of(v_drawn.jobs, v_left)
-      else :SCHEMA.pick(v_asked, v_drawn.jobs, v_left, quantum, v_pass.shares) end;
-    if v_policed or v_drawn.dated then
-      v_verdict := :SCHEMA.apply_policies(v_picked, v_pass.lanes, v_pass.demands, flags, v_drawn.dated,
-        at_ms);
-      v_pass.refusals := v_pass.refusals || v_verdict.refusals;
-      v_pass.ready_ms := least(v_pass.ready_ms, v_verdict.ready_ms);
-      v_pass.charging := v_pass.charging || v_verdict.charging;
-      v_pass.own_leases := v_pass.own_leases || v_verdict.own_leases;
-      v_pass.decided_ms := coalesce(v_verdict.at_ms, v_pass.decided_ms);
-      v_pass.demands := case when v_round = 1 then v_verdict.demands end;
-    else
-      v_verdict.admitted := v_picked;
-      v_verdict.closed := '{}';
-    end if;
-    v_left := v_left - coalesce(cardinality((v_verdict.admitted).keys), 0);
-    v_pass.chosen := case when v_round = 1 then v_verdict.admitted
-      else :SCHEMA.join_batches(v_pass.chosen, v_verdict.admitted) end;
-    if v_policed and v_pass.demands is null then
-      v_pass.demands := :SCHEMA.sum_demands(v_pass.chosen, v_pass.lanes);
-    end if;
+    v_rounds := v_rounds + 1;
+    v_round := :SCHEMA.draw_round(v_lanes, v_left, quantum, v_pass.shares, v_taken);
+    v_pass := :SCHEMA.judge_round(v_pass, v_round, flags, at_ms);
+    v_left := capacity - coalesce(cardinality((v_pass.chosen).keys), 0);
     if v_pass.shares is not null then
-      v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_verdict.admitted, v_pass.lanes);
+      v_pass.shares := :SCHEMA.share_ends(v_pass.shares, v_pass.admitted, v_pass.lanes);
     end if;
-    exit when v_left = 0 and v_round = 1 and quantum is null and not v_pass.crowded
-      and cardinality((v_drawn.jobs).keys) = cardinality(v_picked.keys)
-      and (v_share is not null or not exists (select from unnest(v_asked) l where l.most = 0));
+    exit when v_left = 0 and v_rounds = 1 and quantum is null and not v_pass.crowded
+      and cardinality((v_round.drawn).keys) = cardinality((v_round.picked).keys)
+      and (v_round.share is not null or not exists (select from unnest(v_round.asked) l where l.most = 0));
 
-    v_taken := v_taken || v_picked.keys;
-    v_pass := :SCHEMA.note_round(v_pass, v_asked, v_share, v_drawn.jobs, v_taken, v_verdict.closed);
+    v_taken := v_taken || (v_round.picked).keys;
+    v_pass := :SCHEMA.note_round(v_pass, v_round, v_taken);
     -- With a quantum nobody gets a second turn; if all were refused, nobody has had a first.
-    exit when quantum is not null and ((v_pass.chosen).keys is not null or v_verdict.closed = '{}');
+    exit when quantum is not null and ((v_pass.chosen).keys is not null or v_pass.closed = '{}');
     v_lanes := array(
       select l from unnest(v_lanes) l
-      where l.place <> all (v_pass.dry) and l.place <> all (v_verdict.closed));
-    v_look := v_verdict.closed <> '{}' and not v_looked;
+      where l.place <> all (v_pass.dry) and l.place <> all (v_pass.closed));
+    v_look := v_pass.closed <> '{}' and not v_looked;
     if coalesce(cardinality(v_lanes), 0) = v_lines then
       v_vain := v_vain + 1;
     end if;
@@ -5153,6 +5214,42 @@ comment on function :SCHEMA.pick is
   'or with a quantum by turns.';
 revoke all on function :SCHEMA.pick from public;
 --! EndIncluded admit/pick.sql
+--! Included admit/draw_round.sql
+create or replace function :SCHEMA.draw_round(
+  lanes :SCHEMA.lane_start[], capacity integer, quantum integer, shares :SCHEMA.queue_share[], taken bigint[]
+)
+returns :SCHEMA.gate_round
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_round :SCHEMA.gate_round;
+  v_drawn :SCHEMA.drawn;
+  v_partitions integer := (select count(distinct l.part) from unnest(lanes) l);
+begin
+  if quantum is null and v_partitions <= capacity and (shares is null or v_partitions = 1) then
+    v_round.asked := lanes;
+    v_round.share := (capacity + v_partitions - 1) / v_partitions;
+  else
+    v_round.asked := :SCHEMA.allot(lanes, capacity, quantum, shares);
+  end if;
+  v_drawn := :SCHEMA.draw(v_round.asked, v_round.share, taken);
+  v_round.dated := v_drawn.dated;
+  v_round.drawn := case when v_partitions = cardinality(lanes) then v_drawn.jobs
+    else :SCHEMA.merge_lines(v_drawn.jobs, lanes) end;
+  v_round.picked := case when v_round.share is null
+    then :SCHEMA.pick(v_round.asked, v_round.drawn, capacity, quantum, shares)
+    else :SCHEMA.first_of(v_round.drawn, capacity) end;
+  return v_round;
+end;
+$$;
+comment on function :SCHEMA.draw_round is
+  'Asks each of these lines for its share of the capacity, and picks those that are to run if no policy '
+  'objects.';
+revoke all on function :SCHEMA.draw_round from public;
+--! EndIncluded admit/draw_round.sql
 --! Included admit/refuse.sql
 create or replace function :SCHEMA.refuse(verdict :SCHEMA.verdict, lanes :SCHEMA.lane_start[],
   keys bigint[], reason text, closes boolean)
