@@ -21,6 +21,7 @@ begin
   assert (select waiting from :SCHEMA.partitions('q') where partition_key = 'b') = 5;
   assert (select waiting from :SCHEMA.rate_classes() where name = 'slow') = 1;
   assert (select position_in_line from :SCHEMA.explain_admission('b2')) = 2;
+  assert (select position_in_line from :SCHEMA.explain_admission('p1')) = 1;
   assert (select held_back from :SCHEMA.partitions('q') where partition_key = 'b') is null;
 
   perform :SCHEMA.upsert_concurrency_limit('one', 'q', 1);
