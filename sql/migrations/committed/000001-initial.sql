@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:2ecb144ac1532edd0ee49ed0696f1f524a1e760c
+--! Hash: sha1:7363aff9e3165f06b04d8240d26e9287cbf9110f
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -34,13 +34,13 @@ create table :SCHEMA.job (
   schema_version integer not null default 1,
   enqueued_at_ms bigint not null,
   scheduled_at_ms bigint not null,
+  line bigint not null generated always as (
+    hashtextextended(partition_key, hashtextextended(sticky_worker, hashtextextended(class_key, priority)))
+  ) stored,
   queue text not null default 'default',
   partition_key text not null default '',
   sticky_worker text not null default '',
   class_key text not null default '',
-  line bigint not null generated always as (
-    hashtextextended(partition_key, hashtextextended(sticky_worker, hashtextextended(class_key, priority)))
-  ) stored,
   kind text not null,
   payload bytea not null,
   id text,
