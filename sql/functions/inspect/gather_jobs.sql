@@ -6,7 +6,6 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set enable_bitmapscan = on
 set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
@@ -22,14 +21,7 @@ begin
     return v_found;
   end if;
   if filter ?| '{tags_all,tags_any}' then
-    v_found.keys := array(
-      select j.key from :SCHEMA.job j
-      where (not filter ? 'tags_all' or j.tags @> array(select
-        jsonb_array_elements_text(filter -> 'tags_all')))
-        and (not filter ? 'tags_any' or j.tags && array(select
-          jsonb_array_elements_text(filter -> 'tags_any')))
-        and j.tags is not null
-      limit examined + 1);
+    v_found.keys := :SCHEMA.gather_tagged(filter, examined + 1);
     if cardinality(v_found.keys) <= examined then
       v_found.keys := array(select k from unnest(v_found.keys) k where k < before_key);
       return v_found;

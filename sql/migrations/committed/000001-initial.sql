@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:7363aff9e3165f06b04d8240d26e9287cbf9110f
+--! Hash: sha1:3eb498d53021eaa06798eeea909f68dd41bb1d0e
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -10101,6 +10101,34 @@ comment on function :SCHEMA.gather_line is
   'All jobs in line or running, of one queue or (null) of all; null where there are more than so many.';
 revoke all on function :SCHEMA.gather_line from public;
 --! EndIncluded inspect/gather_line.sql
+--! Included inspect/gather_tagged.sql
+create or replace function :SCHEMA.gather_tagged(filter jsonb, most integer)
+returns bigint[]
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_indexscan = off
+set enable_bitmapscan = on
+set jit = off
+set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_variable
+begin
+  return array(
+    select j.key from :SCHEMA.job j
+    where (not filter ? 'tags_all' or j.tags @> array(select jsonb_array_elements_text(filter -> 'tags_all')))
+      and (not filter ? 'tags_any' or j.tags && array(select jsonb_array_elements_text(filter -> 'tags_any')))
+      and j.tags is not null
+    limit most);
+end;
+$$;
+comment on function :SCHEMA.gather_tagged is
+  'Up to so many jobs that have the tags of a filter, in no order, by the index of tags whatever the '
+  'statistics say.';
+revoke all on function :SCHEMA.gather_tagged from public;
+--! EndIncluded inspect/gather_tagged.sql
 --! Included inspect/gather_jobs.sql
 create or replace function :SCHEMA.gather_jobs(filter jsonb, states text[], before_key bigint, most integer,
   examined integer)
@@ -10110,7 +10138,6 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
-set enable_bitmapscan = on
 set jit = off
 set plan_cache_mode = force_custom_plan
 as $$
@@ -10126,14 +10153,7 @@ begin
     return v_found;
   end if;
   if filter ?| '{tags_all,tags_any}' then
-    v_found.keys := array(
-      select j.key from :SCHEMA.job j
-      where (not filter ? 'tags_all' or j.tags @> array(select
-        jsonb_array_elements_text(filter -> 'tags_all')))
-        and (not filter ? 'tags_any' or j.tags && array(select
-          jsonb_array_elements_text(filter -> 'tags_any')))
-        and j.tags is not null
-      limit examined + 1);
+    v_found.keys := :SCHEMA.gather_tagged(filter, examined + 1);
     if cardinality(v_found.keys) <= examined then
       v_found.keys := array(select k from unnest(v_found.keys) k where k < before_key);
       return v_found;
