@@ -270,6 +270,14 @@ begin
   assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L)',
     v_claim.id, v_claim.lease_id, v_claim.fence,
     '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "mistake"}]')) ->> 'field' = 'outcome';
+  -- In a longer list that was taken apart, an ack has the number of its place there.
+  assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L, array[4, 7])',
+    v_claim.id, v_claim.lease_id, v_claim.fence,
+    '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "skip"}, '
+    '{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "mistake"}]')) ->> 'reason' = 'is unknown: mistake (ack 7)';
+  assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L, array[2])',
+    v_claim.id, v_claim.lease_id, v_claim.fence,
+    '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "snooze"}]')) ->> 'reason' = 'is needed for a snooze (ack 2)';
   assert pg_temp.state('whole') = 'running', 'nothing is written';
 end;
 $test$;
