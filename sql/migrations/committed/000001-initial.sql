@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:cdef17b6fe98773debb25416470d47d0e61651a4
+--! Hash: sha1:2a4b41b369f9bbc138bafd9df2cba3f52ea8e5b4
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -5752,10 +5752,8 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
-  v_empty bigint[];
-  v_worn bigint[];
-  v_freed text[];
-  v_under_ceiling boolean;
+  v_leases bigint[];
+  v_queues text[];
   v_deleted boolean;
   v_handed_back boolean;
   v_result boolean;
@@ -5768,8 +5766,9 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  select bool_or(s.own_lease), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
-  into v_under_ceiling, v_deleted, v_handed_back
+  select array_agg(s.lease_no) filter (where s.own_lease), array_agg(s.queue) filter (where s.own_lease),
+    bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  into v_leases, v_queues, v_deleted, v_handed_back
   from unnest(settled) s;
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
   into v_result, v_weighed
@@ -5780,25 +5779,8 @@ begin
     delete from :SCHEMA.job_extra x
     where x.key = any (array(select s.key from unnest(settled) s where s.state = 'deleted'));
   end if;
-  if v_under_ceiling then
-    select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
-      array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
-    into v_empty, v_worn, v_freed
-    from (
-      select s.lease_no, s.queue, count(*) as jobs
-      from unnest(settled) s
-      where s.own_lease
-      group by s.lease_no, s.queue) e
-    left join :SCHEMA.lease l on l.lease_no = e.lease_no;
-    -- As drop_leases, without a look at the jobs.
-    delete from :SCHEMA.lease l
-    where l.lease_no = any (array(
-      select o.lease_no from :SCHEMA.lease o where o.lease_no = any (v_empty) for update skip locked));
-    if v_worn is not null then
-      perform :SCHEMA.drop_leases(v_worn);
-    end if;
-    -- A place under a ceiling is free: whoever waits for it may sleep.
-    perform :SCHEMA.wake_workers(v_freed);
+  if v_leases is not null then
+    perform :SCHEMA.free_places(v_leases, v_queues);
   end if;
   if v_result then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)
@@ -6456,13 +6438,15 @@ declare
   v_ended integer[];
   v_keys bigint[];
   v_fences bigint[];
+  v_leases bigint[];
+  v_queues text[];
 begin
   if exists (select from :SCHEMA.queue q where q.history = 'all') then
     return '{}';
   end if;
   -- As in settle, without what only other ends need.
   with held as materialized (
-    select a.ord, a.fence, h.tid, h.lease_no
+    select a.ord, a.fence, h.tid, h.lease_no, l.own_lease
     from (
       select u.*,
         coalesce(:SCHEMA.generated_key(u.id), (select o.key from :SCHEMA.job o where o.id = u.id)) as key
@@ -6475,21 +6459,27 @@ begin
         and j.retention_ms is null
       offset 0) h
     cross join lateral (
-      select from :SCHEMA.lease l
-      where l.lease_no = h.lease_no and l.lease_id = a.lease_id and l.queue is null
+      select o.queue is not null as own_lease from :SCHEMA.lease o
+      where o.lease_no = h.lease_no and o.lease_id = a.lease_id
       offset 0) l
   ), gone as (
     delete from :SCHEMA.job j
     using held h
     where j.ctid = h.tid and j.state = 'running' and j.fence = h.fence and j.lease_no = h.lease_no
-    returning h.ord, j.key, j.fence, j.queue
+    returning h.ord, j.key, j.fence, j.queue, h.lease_no, h.own_lease
   ), counted as (
     insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
     select g.queue, :SCHEMA.now_ms(), count(*), 0, - count(*) from gone g group by g.queue
   )
-  select array_agg(g.ord), array_agg(g.key), array_agg(g.fence) into v_ended, v_keys, v_fences from gone g;
+  select array_agg(g.ord), array_agg(g.key), array_agg(g.fence),
+    array_agg(g.lease_no) filter (where g.own_lease), array_agg(g.queue) filter (where g.own_lease)
+  into v_ended, v_keys, v_fences, v_leases, v_queues
+  from gone g;
   if v_ended is null then
     return '{}';
+  end if;
+  if v_leases is not null then
+    perform :SCHEMA.free_places(v_leases, v_queues);
   end if;
   -- By key even where the table may be empty: to ask would walk the remains of all that was deleted from it.
   delete from :SCHEMA.job_extra x where x.key = any (v_keys);
@@ -6504,8 +6494,8 @@ end;
 $$;
 comment on function :SCHEMA.settle_plain is
   'Ends, with success and nothing beside it, those jobs that leave no trace and need no more: no retention, '
-  'no ceiling, no history. Under the holder check, as settle, which the others are left to. Returns the '
-  'places in the lists of those that have ended.';
+  'no history. Under the holder check, as settle, which the others are left to. Returns the places in the '
+  'lists of those that have ended.';
 revoke all on function :SCHEMA.settle_plain from public;
 --! EndIncluded settle/settle_plain.sql
 --! Included settle/trim_attempts.sql
@@ -6557,6 +6547,48 @@ comment on function :SCHEMA.drop_leases is
   'Removes leases under a ceiling none of whose jobs is held any more.';
 revoke all on function :SCHEMA.drop_leases from public;
 --! EndIncluded settle/drop_leases.sql
+--! Included settle/free_places.sql
+create or replace function :SCHEMA.free_places(leases bigint[], queues text[])
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+set enable_seqscan = off
+set jit = off
+set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_empty bigint[];
+  v_worn bigint[];
+  v_freed text[];
+begin
+  select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
+    array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
+  into v_empty, v_worn, v_freed
+  from (
+    select u.lease_no, u.queue, count(*) as jobs
+    from (select unnest(leases) as lease_no, unnest(queues) as queue) u
+    group by u.lease_no, u.queue) e
+  left join :SCHEMA.lease l on l.lease_no = e.lease_no;
+  -- As drop_leases, without a look at the jobs.
+  delete from :SCHEMA.lease l
+  where l.lease_no = any (array(
+    select o.lease_no from :SCHEMA.lease o where o.lease_no = any (v_empty) for update skip locked));
+  if v_worn is not null then
+    perform :SCHEMA.drop_leases(v_worn);
+  end if;
+  -- Whoever waits for a place may sleep.
+  perform :SCHEMA.wake_workers(v_freed);
+end;
+$$;
+comment on function :SCHEMA.free_places is
+  'Tells of jobs that ran under a ceiling and have ended: the lease and the queue of each. Leases of which '
+  'none is left are removed, and a worker that waits for a place is woken.';
+revoke all on function :SCHEMA.free_places from public;
+--! EndIncluded settle/free_places.sql
 --! Included settle/defer_rate_class.sql
 create or replace function :SCHEMA.defer_rate_class(name text, ms bigint)
 returns bigint

@@ -242,6 +242,7 @@ begin
     select :SCHEMA.job_key('o1'), 'o1', 'task', 'opened', 1, v_claim.fence, 'w', 1, 'run' where v_queue = 'opened';
     perform :SCHEMA.ack_batch(array[v_claim.id], array[v_claim.lease_id], array[v_claim.fence]);
     assert not exists (select from :SCHEMA.get_job(v_claim.id)), v_queue;
+    assert not exists (select from :SCHEMA.lease where queue is not null), v_queue;
   end loop;
   assert (select id = 'c2' from :SCHEMA.admit('w', array['ceiled'])), 'the place is free';
   assert (select (outcome, finished_at_ms is not null) = ('success', true) from :SCHEMA.attempt where run_id = 'run');
