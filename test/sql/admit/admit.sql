@@ -203,7 +203,7 @@ begin
 end;
 $test$;
 
--- test: counters at the end of their range hold up nobody
+-- test: counters at the end of their range hold up nobody (R-52)
 do $test$
 declare
   v_claim record;
@@ -235,7 +235,7 @@ begin
 end;
 $test$;
 
--- test: attempt-neutral outcomes leave every counter alone
+-- test: attempt-neutral outcomes leave every counter alone (R-52)
 do $test$
 declare
   v_claim record;

@@ -340,7 +340,7 @@ begin
 end;
 $test$;
 
--- test: back-off stays within its bounds for every attempt number
+-- test: back-off stays within its bounds for every attempt number (R-99)
 do $test$
 declare
   v_attempt integer;
@@ -439,7 +439,7 @@ begin
 end;
 $test$;
 
--- test: renew extends what is held and returns exactly what is not
+-- test: renew extends what is held and returns exactly what is not (R-08)
 do $test$
 declare
   v_claims jsonb;
@@ -473,7 +473,7 @@ begin
 end;
 $test$;
 
--- test: renew takes an empty list, and refuses what is no list or no time
+-- test: renew takes an empty list, and refuses what is no list or no time (R-08)
 do $test$
 begin
   assert not exists (select from :SCHEMA.renew('[]', 1));

@@ -38,7 +38,7 @@ end;
 $$;
 create trigger planted before update or delete on :SCHEMA.job for each row execute function public.fail_if_bad();
 
--- test: an expired lease is taken back: retryable twice, then quarantined
+-- test: an expired lease is taken back: retryable twice, then quarantined (R-11)
 do $test$
 declare
   v_row record;
@@ -156,7 +156,7 @@ begin
 end;
 $test$;
 
--- test: one bad row holds up no other in any sweep, is named, and is forgotten when it moved
+-- test: one bad row holds up no other in any sweep, is named, and is forgotten when it moved (R-05)
 do $test$
 declare
   v_code text;
