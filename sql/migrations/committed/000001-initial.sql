@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:449e7179844f50129f48a07143d8ca2acd1263d4
+--! Hash: sha1:09b1e38ebaced55b8d1d36ae09ecf7c86b394023
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -808,6 +808,7 @@ comment on table :SCHEMA.effect is
 create table :SCHEMA.duty (
   name text primary key,
   holder text not null,
+  claimed_at_ms bigint not null default 0,
   expires_at_ms bigint not null,
   ran_at_ms bigint,
   failures integer not null default 0,
@@ -3629,9 +3630,11 @@ begin
 
   v_now := :SCHEMA.clock_ms(v_flags.offset_ms);
   v_hint.refused := '{}';
+  if v_queues <> '{}' and job_id is null then
+    v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
+  end if;
   if capacity > 0 and v_queues <> '{}' then
     if job_id is null then
-      v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
       v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_flags, v_now);
     else
       v_pass := :SCHEMA.choose_named(v_queues, worker, job_id, v_flags, v_now);
@@ -3840,8 +3843,8 @@ begin
     perform :SCHEMA.raise_invalid('transaction_isolation', 'is ' || current_setting('transaction_isolation'),
       'read committed');
   end if;
-  -- The usual call needs none of the checks: a call of each costs more than this condition.
-  if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
+  -- A usual call, far within all bounds, needs no check: a call of each costs more than this condition.
+  if (octet_length(worker) between 1 and 100 and capacity between 1 and 1000 and lease_ms between 1000
     and 86400000
     and quantum is null and lease_id is null and job_id is null) is not true
   then
@@ -5645,7 +5648,8 @@ revoke all on function :SCHEMA.ack from public;
 --! EndIncluded settle/ack.sql
 --! Included settle/ack_batch.sql
 create or replace function :SCHEMA.ack_batch(
-  job_ids text[], lease_ids text[], fences bigint[], others json default '[]'
+  job_ids text[], lease_ids text[], fences bigint[], others json default '[]',
+    places bigint[] default null
 )
 returns table (ord integer, state text, rejected boolean)
 language plpgsql
@@ -5670,7 +5674,7 @@ begin
       '0..10000 of each');
   end if;
   if others::text <> '[]' then
-    v_acks := :SCHEMA.read_acks(others);
+    v_acks := :SCHEMA.read_acks(others, places);
     v_others := cardinality(v_acks);
   end if;
   v_ended := :SCHEMA.settle_plain(job_ids, lease_ids, fences);
@@ -5696,7 +5700,8 @@ $$;
 comment on function :SCHEMA.ack_batch is
   'What ack_many does, for drivers: others is a list of its acks, and the three lists, of equal length, are '
   'successes with nothing beside them. Returns a row, in order, for each of others (ord from 1) and, counted '
-  'on, for each success whose job is not gone: one without a row is deleted. Errors: HR007.';
+  'on, for each success whose job is not gone: one without a row is deleted. places: the numbers by which an '
+  'error names others, those of a longer list that both come from. Errors: HR007.';
 revoke all on function :SCHEMA.ack_batch from public;
 --! EndIncluded settle/ack_batch.sql
 --! Included settle/ack_many.sql
@@ -5830,7 +5835,7 @@ comment on function :SCHEMA.after_settle is
 revoke all on function :SCHEMA.after_settle from public;
 --! EndIncluded settle/after_settle.sql
 --! Included settle/check_acks.sql
-create or replace function :SCHEMA.check_acks(acks :SCHEMA.ack_input[])
+create or replace function :SCHEMA.check_acks(acks :SCHEMA.ack_input[], places bigint[] default null)
 returns void
 language plpgsql
 stable
@@ -5875,14 +5880,15 @@ begin
   limit 1;
   if found then
     perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
-      split_part(v_bad.fault, '|', 2) || case when cardinality(acks) > 1 then ' (ack ' || v_bad.ord || ')'
-        else '' end,
+      split_part(v_bad.fault, '|', 2) || case when cardinality(acks) > 1 or places is not null
+        then ' (ack ' || coalesce(places[v_bad.ord], v_bad.ord) || ')' else '' end,
       split_part(v_bad.fault, '|', 3));
   end if;
 end;
 $$;
 comment on function :SCHEMA.check_acks is
-  'HR007 for the first value of acks that is missing, unknown or out of bounds.';
+  'HR007 for the first value of acks that is missing, unknown or out of bounds; it names the ack by its '
+  'place in the list, or by its number in places.';
 revoke all on function :SCHEMA.check_acks from public;
 --! EndIncluded settle/check_acks.sql
 --! Included settle/checkpoint.sql
@@ -6003,7 +6009,7 @@ comment on function :SCHEMA.hold is
 revoke all on function :SCHEMA.hold from public;
 --! EndIncluded settle/hold.sql
 --! Included settle/read_acks.sql
-create or replace function :SCHEMA.read_acks(acks json)
+create or replace function :SCHEMA.read_acks(acks json, places bigint[] default null)
 returns :SCHEMA.ack_input[]
 language plpgsql
 stable
@@ -6014,13 +6020,13 @@ declare
   v_acks :SCHEMA.ack_input[] := :SCHEMA.read_list(acks, 'acks', 'ack', 10000, '{job_id,lease_id,fence,'
     'outcome,error,delay_ms,logs,actual_weight,result_schema_version,result_base64}');
 begin
-  perform :SCHEMA.check_acks(v_acks);
+  perform :SCHEMA.check_acks(v_acks, places);
   return v_acks;
 end;
 $$;
 comment on function :SCHEMA.read_acks is
-  'The JSON of ack_many as rows, checked: HR007 for the first bad value or unknown key. Texts and logs are '
-  'cut to their limits.';
+  'The JSON of ack_many as rows, checked: HR007 for the first bad value or unknown key; places as for '
+  'check_acks. Texts and logs are cut to their limits.';
 revoke all on function :SCHEMA.read_acks from public;
 --! EndIncluded settle/read_acks.sql
 --! Included settle/read_list.sql
@@ -7916,6 +7922,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
+declare
+  v_now bigint;
 begin
   perform :SCHEMA.check_text('name', claim_duty.name, 255);
   perform :SCHEMA.check_text('holder', claim_duty.holder, 255);
@@ -7925,11 +7933,17 @@ begin
   if not found and exists (select from :SCHEMA.duty d where d.name = claim_duty.name) then
     return false;
   end if;
-  insert into :SCHEMA.duty as d (name, holder, expires_at_ms)
-  values (claim_duty.name, claim_duty.holder, :SCHEMA.now_ms() + claim_duty.lease_ms)
+  v_now := :SCHEMA.now_ms();
+  -- The clock has stepped back since: the lease lasts as long as it was to last, not as long as the step.
+  update :SCHEMA.duty d
+  set claimed_at_ms = v_now, expires_at_ms = v_now + d.expires_at_ms - d.claimed_at_ms
+  where d.name = claim_duty.name and d.claimed_at_ms > v_now;
+  insert into :SCHEMA.duty as d (name, holder, claimed_at_ms, expires_at_ms)
+  values (claim_duty.name, claim_duty.holder, v_now, v_now + claim_duty.lease_ms)
   on conflict (name) do update
-    set holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
-    where d.holder = excluded.holder or d.expires_at_ms < :SCHEMA.now_ms();
+    set holder = excluded.holder, claimed_at_ms = excluded.claimed_at_ms,
+      expires_at_ms = excluded.expires_at_ms
+    where d.holder = excluded.holder or d.expires_at_ms < v_now;
   return found;
 end;
 $$;

@@ -199,7 +199,7 @@ begin
 end;
 $test$;
 
--- test: one id twice in a batch is an id conflict, replace wants a batch of one
+-- test: one id twice in a batch is an id conflict, replace wants a batch of one (R-23)
 do $test$
 declare
   v_refusal jsonb;

@@ -271,6 +271,14 @@ begin
   assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L)',
     v_claim.id, v_claim.lease_id, v_claim.fence,
     '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "mistake"}]')) ->> 'field' = 'outcome';
+  -- In a longer list that was taken apart, an ack has the number of its place there.
+  assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L, array[4, 7])',
+    v_claim.id, v_claim.lease_id, v_claim.fence,
+    '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "skip"}, '
+    '{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "mistake"}]')) ->> 'reason' = 'is unknown: mistake (ack 7)';
+  assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L, array[2])',
+    v_claim.id, v_claim.lease_id, v_claim.fence,
+    '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "snooze"}]')) ->> 'reason' = 'is needed for a snooze (ack 2)';
   assert pg_temp.state('whole') = 'running', 'nothing is written';
 end;
 $test$;
@@ -332,7 +340,7 @@ begin
 end;
 $test$;
 
--- test: back-off stays within its bounds for every attempt number
+-- test: back-off stays within its bounds for every attempt number (R-99)
 do $test$
 declare
   v_attempt integer;
@@ -448,7 +456,7 @@ begin
 end;
 $test$;
 
--- test: renew extends what is held and returns exactly what is not
+-- test: renew extends what is held and returns exactly what is not (R-08)
 do $test$
 declare
   v_claims jsonb;
@@ -482,7 +490,7 @@ begin
 end;
 $test$;
 
--- test: renew takes an empty list, and refuses what is no list or no time
+-- test: renew takes an empty list, and refuses what is no list or no time (R-08)
 do $test$
 begin
   assert not exists (select from :SCHEMA.renew('[]', 1));
