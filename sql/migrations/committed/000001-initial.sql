@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:2a4b41b369f9bbc138bafd9df2cba3f52ea8e5b4
+--! Hash: sha1:09b1e38ebaced55b8d1d36ae09ecf7c86b394023
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -101,6 +101,14 @@ comment on column :SCHEMA.job.lease_no is 'The lease that holds the job while it
 comment on column :SCHEMA.job.charged is
   'Rate classes debited for the current attempt, each with the weight; null while it runs: all of '
   'rate_classes.';
+comment on column :SCHEMA.job.attempt is 'Failed attempts so far; at max_attempts the job is archived.';
+comment on column :SCHEMA.job.crash_attempt is
+  'Workers lost while they ran it; at crash_limit() its content is quarantined.';
+comment on column :SCHEMA.job.scheduled_at_ms is
+  'Not before then; its place in line too. A retry, a snooze or an operator may move it.';
+comment on column :SCHEMA.job.retention_ms is
+  'How long it stays once it has ended. Null: a success is deleted at once, another end stays as long as '
+  'failed_retention_ms of its queue.';
 comment on column :SCHEMA.job.id is 'The id that the caller chose; null: derived from key.';
 comment on column :SCHEMA.job.fingerprint is
   'Only where the caller supplied one; null: derived from kind and payload.';
@@ -428,6 +436,20 @@ comment on table :SCHEMA.lane is
   'position reaches from_ms only after every transaction that might still put a job before it has ended '
   '(advance_lane). Producers add a line that they do not see, so a line may be there twice; the oldest row '
   'counts.';
+
+comment on column :SCHEMA.lane.tip_ms is
+  'How far jobs have been claimed: (tip_ms, tip_key) becomes mid at the next move, and mid from.';
+comment on column :SCHEMA.lane.stamp is
+  'Transactions numbered from here on can see mid; the next move waits until the older ones have ended.';
+comment on column :SCHEMA.lane.moved_at_ms is 'When the positions last moved.';
+comment on column :SCHEMA.lane.served_at_ms is
+  'When its partition last went to the back of the turns; 0: it is at the front, or takes none.';
+comment on column :SCHEMA.lane.dying is
+  'Found empty by retire_lane: no producer relies on it any more, and it goes unless a job comes.';
+comment on column :SCHEMA.lane.mark_stamp is
+  'Transactions numbered from here on can see dying; retire_stamp: a number taken once the older ones had '
+  'ended. The row goes when those older than retire_stamp have.';
+comment on column :SCHEMA.lane.checked_at_ms is 'When the janitor last looked whether it is empty.';
 
 create table :SCHEMA.lane_return (
   no bigint generated always as identity primary key,
@@ -807,11 +829,12 @@ create table :SCHEMA.sweep_error (
   error text not null,
   primary key (sweep, subject)
 );
+comment on table :SCHEMA.sweep_error is
+  'Rows that a sweep could not move, with the reason; a success removes the row.';
+
 create type :SCHEMA.move_result as (done bigint, failed bigint[], errors text[], left_over bigint[]);
 comment on type :SCHEMA.move_result is
   'How many jobs were moved, which could not be, and why, and which nobody has tried.';
-comment on table :SCHEMA.sweep_error is
-  'Rows that a sweep could not move, with the reason; a success removes the row.';
 
 create table :SCHEMA.walk (
   what text primary key,
@@ -2341,13 +2364,11 @@ begin
         then 'unique_window_ms|is out of bounds|0..10000 years'
       when j.unique_debounce_ms not between 0 and 315576000000000 then
         'unique_debounce_ms|is out of bounds|0..10000 years'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and j.unique_key is null then
-        'unique_replace|needs a unique_key|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null)
-        and j.unique_window_ms is not null then
-        'unique_replace|does not go with unique_window_ms|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and cardinality(jobs) > 1 then
-        'unique_replace|needs a batch of one job|1 job'
+      when r.field is not null and j.unique_key is null then
+        r.field || '|needs a unique_key|a unique_key without a window'
+      when r.field is not null and j.unique_window_ms is not null then
+        r.field || '|does not go with unique_window_ms|a unique_key without a window'
+      when r.field is not null and cardinality(jobs) > 1 then r.field || '|needs a batch of one job|1 job'
       when j.unique_replace is not null and exists (select from unnest(j.unique_replace) f
           where f is null or f not in ('payload', 'scheduled_at', 'priority', 'max_attempts')) then
         'unique_replace|has an unknown field|payload, scheduled_at, priority, max_attempts'
@@ -2374,6 +2395,10 @@ begin
         'headers|have a name that begins with headrace-, which the store itself gives|other names'
     end as fault
     from unnest(jobs) j
+    cross join lateral (select case
+        when j.unique_replace is not null then 'unique_replace'
+        when j.unique_debounce_ms is not null then 'unique_debounce_ms'
+      end as field) r
   ) f
   where f.fault is not null
   order by f.ord
@@ -3412,7 +3437,7 @@ begin
         when r.scheduled_at_ms is not null and r.delay_ms is not null then
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
-          'unique_window_ms|needs a unique_key|one of the two'
+          'unique_window_ms|needs a unique_key|a unique_key'
         -- A list or an object is taken for a text by its text: where that begins like one, ask.
         when ascii(r.queue) in (91, 123) or ascii(r.partition_key) in (91, 123) or ascii(r.id) in (91, 123)
           or ascii(r.rate_class) in (91, 123) or ascii(r.unique_key) in (91, 123)
@@ -5926,8 +5951,8 @@ end;
 $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
-  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor. Errors: HR007.';
+  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after 30 days '
+  '(janitor). Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
@@ -8145,7 +8170,9 @@ begin
         select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
         order by o.gone_at_ms limit max_rows for update skip locked));
     when 'sleeper' then
-      delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
+      delete from :SCHEMA.sleeper s where s.worker = any (array(
+        select o.worker from :SCHEMA.sleeper o where o.until_ms < v_now - 60000
+        limit max_rows for update skip locked));
     when 'queue' then
       return :SCHEMA.retire_queues(max_rows);
     when 'lane' then
@@ -8191,8 +8218,9 @@ $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
   'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
-  'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
-  'day; what is stored about queues idle for an hour; lines that stay empty. Errors: HR007.';
+  'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent and run '
+  'leases expired for a day; what is stored about queues idle for an hour; numbers of enqueues and sleepers '
+  'past their time; lines that stay empty. Errors: HR007.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -9041,22 +9069,22 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
   return query
     select m.name, m.queue, m.max_concurrent, m.on_saturated,
-      (select count(*) from :SCHEMA.lease l
-        cross join lateral unnest(l.keys) k(key)
-        join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
-        where l.queue = m.queue)
+      (select count(*) from :SCHEMA.held_place h where h.queue = m.queue)
     from :SCHEMA.concurrency_limit m
     order by m.name
     limit 10000;
 end;
 $$;
 comment on function :SCHEMA.concurrency_limits is
-  'The ceilings, with how many jobs of the queue run now in all its partitions.';
+  'The ceilings, at most 10,000, with how many jobs of the queue run now in all its partitions.';
 revoke all on function :SCHEMA.concurrency_limits from public;
 --! EndIncluded policy/concurrency_limits.sql
 --! Included policy/delete_concurrency_limit.sql
@@ -9116,9 +9144,8 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_queue text := coalesce(nullif(partitions.queue, ''), 'default');
+  v_queue text := :SCHEMA.queue_name(partitions.queue);
 begin
-  perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_max_rows(max_rows, 1000);
   return query
     select p.partition_key,
@@ -9160,9 +9187,9 @@ end;
 $$;
 comment on function :SCHEMA.partitions is
   'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running '
-  '(where the queue has a ceiling), what a turn cut short is still owed, when it was last served, and what '
-  'holds back the first in line: paused, quarantine, deadline, rate_class, concurrency_limit, or null. Page '
-  'on with after. Errors: HR007.';
+  '(where the queue has a ceiling, else 0), what a turn cut short is still owed, when it last went to the '
+  'back of the turns (0: it is at the front, or takes none), and what holds back the first in line: paused, '
+  'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;
 --! EndIncluded policy/partitions.sql
 --! Included policy/quarantine_bare.sql
@@ -9453,10 +9480,9 @@ set lock_timeout = '250ms'
 as $$
 #variable_conflict use_column
 declare
-  v_queue text := coalesce(nullif(upsert_concurrency_limit.queue, ''), 'default');
+  v_queue text := :SCHEMA.queue_name(upsert_concurrency_limit.queue);
 begin
   perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
-  perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_range('max_concurrent', upsert_concurrency_limit.max_concurrent, 1, 2147483647);
   if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming',
     'cancel_running') then
@@ -9640,6 +9666,8 @@ begin
   select array_agg(cast(m as :SCHEMA.job)) into v_moved from moved m;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select m.queue, v_now, count(*) from unnest(v_moved) m group by m.queue;
+  -- An end that spends no attempt, and a retry, may follow each other any number of times.
+  perform :SCHEMA.trim_attempts(m.key) from unnest(v_moved) m;
   perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(v_moved));
   return coalesce(cardinality(v_moved), 0);
 end;
@@ -9682,8 +9710,9 @@ begin
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, b.attempt + 1, b.fence, l.worker,
-    b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job'
+  select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, least(b.attempt, 2147483646) + 1,
+    b.fence, l.worker, b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker
+      || ' held the job'
   from unnest(v_before) b
   join :SCHEMA.lease l on l.lease_no = b.lease_no
   where b.key <> all (v_closed)
@@ -9819,19 +9848,13 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
 set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
 begin
   perform :SCHEMA.check_state(v_job, 'promoted', '{pending}');
-  update :SCHEMA.job j
-  set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
-  where j.key = v_job.key
-  returning * into v_job;
-  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(array[v_job]));
+  perform :SCHEMA.move_jobs('promote', array[v_job.key]);
 end;
 $$;
 comment on function :SCHEMA.promote_job is
@@ -10731,7 +10754,9 @@ end;
 $$;
 comment on function :SCHEMA.set_archive_policy is
   'Has finished jobs of a queue copied to the archive when they are evicted, to be kept there for '
-  'retention_ms. What is in the archive keeps the time it came with. Errors: HR007.';
+  'retention_ms: payload, headers and attempts, but no result, output or checkpoint. A job that succeeds '
+  'without a retention is deleted at once, not evicted, and leaves no copy: give those that are to be '
+  'archived one. What is in the archive keeps the time it came with. Errors: HR007.';
 revoke all on function :SCHEMA.set_archive_policy from public;
 --! EndIncluded policy/set_archive_policy.sql
 --! Included policy/clear_archive_policy.sql
@@ -14857,4 +14882,4 @@ revoke all on all tables in schema :SCHEMA from public;
 -- The last step of every migration: functions that were made anew have lost their grants.
 select :SCHEMA.apply_grants();
 
-insert into :SCHEMA.schema_migration (version, name) values (1, 'foundation');
+insert into :SCHEMA.schema_migration (version, name) values (1, 'initial');

@@ -405,6 +405,23 @@ begin
 end;
 $test$;
 
+-- test: history keeps its newest fifty of ends that spend no attempt, too
+do $test$
+declare
+  v_claim record;
+begin
+  perform pg_temp.put('{"id": "h", "queue": "h"}');
+  for v_round in 1..60 loop
+    select * into v_claim from :SCHEMA.admit('w', array['h']);
+    perform :SCHEMA.ack('h', v_claim.lease_id, v_claim.fence, 'skip', 'round ' || v_round);
+    perform :SCHEMA.operator_retry('h');
+  end loop;
+  assert (select attempt from :SCHEMA.get_job('h')) = 0;
+  assert (select count(*) from :SCHEMA.attempt) = 50, (select count(*) from :SCHEMA.attempt);
+  assert exists (select from :SCHEMA.attempt where error = 'round 60');
+end;
+$test$;
+
 -- test: a checkpoint is an object within its bounds
 do $test$
 declare

@@ -451,6 +451,18 @@ begin
 end;
 $test$;
 
+-- test: sleepers that are gone go by as many as a call may
+do $test$
+begin
+  perform :SCHEMA.declare_sleep('w' || n, '{q}', 1000) from generate_series(1, 3) n;
+  perform :SCHEMA.declare_sleep('here', '{q}', 3600000);
+  perform pg_temp.later(62000);
+  assert :SCHEMA.tidy('sleeper', 2) = 2;
+  assert :SCHEMA.tidy('sleeper', 2) = 1;
+  assert (select array_agg(worker) from :SCHEMA.sleeper) = '{here}';
+end;
+$test$;
+
 -- test: what has outlived its horizon goes
 do $test$
 declare
