@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:3eb498d53021eaa06798eeea909f68dd41bb1d0e
+--! Hash: sha1:6ab4bb9e9856523486d187fb3ae1886cb242418b
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -5378,6 +5378,15 @@ declare
 begin
   v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip
     locked);
+  -- Beside a dying row that counts stands the one that will be left of the line; its turn is over, too.
+  v_mine := v_mine || array(
+    select l.no
+    from :SCHEMA.lane first
+    join :SCHEMA.lane l on l.queue = first.queue and l.partition_key = first.partition_key
+      and l.sticky_worker = first.sticky_worker
+      and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no
+    where first.no = any (v_mine) and first.dying
+    for update of l skip locked);
   update :SCHEMA.lane l
   set served_at_ms = serve_lanes.at_ms
   where l.no = any (v_mine);
