@@ -181,6 +181,28 @@ back("gives no token twice where some were left", async () => {
   assert.ok(left >= 4 && left <= 6, `${left} were left`);
 });
 
+back("lets a duty of a dead holder last no longer than its lease, and a living one keep it", async () => {
+  const claim = (name: string, holder: string): Promise<boolean> =>
+    one<boolean>("select :SCHEMA.claim_duty($1, $2, 60000)", [name, holder]);
+  for (const name of ["dead", "alive"]) assert.ok(await claim(name, "a"));
+  await moveClock(-3_600_000);
+  // Whoever asks first sees the step; nobody loses a duty to it.
+  assert.not.ok(await claim("dead", "b"));
+  assert.not.ok(await claim("alive", "b"));
+  assert.ok(await claim("alive", "a"));
+  await moveClock(40_000);
+  assert.ok(await claim("alive", "a"));
+  assert.not.ok(await claim("dead", "b"));
+  await moveClock(40_000);
+  assert.ok(await claim("dead", "b"));
+  assert.not.ok(await claim("dead", "a"));
+  assert.not.ok(await claim("alive", "b"));
+  // One that was given up is free, whatever the clock has done.
+  await query("select :SCHEMA.release_duty('dead', 'b')");
+  await moveClock(-3_600_000);
+  assert.ok(await claim("dead", "c"));
+});
+
 back("lets a duty that had failed run again", async () => {
   const ran = async (): Promise<boolean> =>
     (await query("select duty from :SCHEMA.run_duties('janitor')")).some(
