@@ -70,7 +70,7 @@ harness("a private server comes migrated", async () => {
   await close();
 });
 
-harness("a server goes when its owner is killed", async () => {
+harness("a server goes when its owner is killed (R-100)", async () => {
   const program = `import { startEmbedded } from "./test/ts/support/embedded.ts";
     const server = await startEmbedded();
     console.log(server.url());

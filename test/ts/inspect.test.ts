@@ -368,7 +368,7 @@ inspect("index_health shows leftovers of a cancelled rebuild, and the next one r
   }
 });
 
-inspect("workers: commands are for one incarnation, taken once, and the last one wins", async () => {
+inspect("workers: commands are for one incarnation, taken once, and the last one wins (R-98)", async () => {
   const beat = async (incarnation: string, status = "running"): Promise<unknown> =>
     (
       await query("select :SCHEMA.heartbeat_worker('w', $1, status => $2) as command", [incarnation, status])

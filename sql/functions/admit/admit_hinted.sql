@@ -43,9 +43,11 @@ begin
 
   v_now := :SCHEMA.clock_ms(v_flags.offset_ms);
   v_hint.refused := '{}';
+  if v_queues <> '{}' and job_id is null then
+    v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
+  end if;
   if capacity > 0 and v_queues <> '{}' then
     if job_id is null then
-      v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
       v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_flags, v_now);
     else
       v_pass := :SCHEMA.choose_named(v_queues, worker, job_id, v_flags, v_now);

@@ -13,10 +13,8 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
-  v_empty bigint[];
-  v_worn bigint[];
-  v_freed text[];
-  v_under_ceiling boolean;
+  v_leases bigint[];
+  v_queues text[];
   v_deleted boolean;
   v_handed_back boolean;
   v_result boolean;
@@ -29,8 +27,9 @@ begin
     - count(*) filter (where s.state in ('deleted', 'completed', 'archived', 'undecodable'))
   from unnest(settled) s
   group by s.queue;
-  select bool_or(s.own_lease), bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
-  into v_under_ceiling, v_deleted, v_handed_back
+  select array_agg(s.lease_no) filter (where s.own_lease), array_agg(s.queue) filter (where s.own_lease),
+    bool_or(s.state = 'deleted'), bool_or(s.state = 'available')
+  into v_leases, v_queues, v_deleted, v_handed_back
   from unnest(settled) s;
   select bool_or(a.result is not null), bool_or(a.actual_weight is not null)
   into v_result, v_weighed
@@ -41,25 +40,8 @@ begin
     delete from :SCHEMA.job_extra x
     where x.key = any (array(select s.key from unnest(settled) s where s.state = 'deleted'));
   end if;
-  if v_under_ceiling then
-    select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
-      array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
-    into v_empty, v_worn, v_freed
-    from (
-      select s.lease_no, s.queue, count(*) as jobs
-      from unnest(settled) s
-      where s.own_lease
-      group by s.lease_no, s.queue) e
-    left join :SCHEMA.lease l on l.lease_no = e.lease_no;
-    -- As drop_leases, without a look at the jobs.
-    delete from :SCHEMA.lease l
-    where l.lease_no = any (array(
-      select o.lease_no from :SCHEMA.lease o where o.lease_no = any (v_empty) for update skip locked));
-    if v_worn is not null then
-      perform :SCHEMA.drop_leases(v_worn);
-    end if;
-    -- A place under a ceiling is free: whoever waits for it may sleep.
-    perform :SCHEMA.wake_workers(v_freed);
+  if v_leases is not null then
+    perform :SCHEMA.free_places(v_leases, v_queues);
   end if;
   if v_result then
     insert into :SCHEMA.job_extra as x (key, result_schema_version, result)

@@ -16,13 +16,15 @@ declare
   v_ended integer[];
   v_keys bigint[];
   v_fences bigint[];
+  v_leases bigint[];
+  v_queues text[];
 begin
   if exists (select from :SCHEMA.queue q where q.history = 'all') then
     return '{}';
   end if;
   -- As in settle, without what only other ends need.
   with held as materialized (
-    select a.ord, a.fence, h.tid, h.lease_no
+    select a.ord, a.fence, h.tid, h.lease_no, l.own_lease
     from (
       select u.*,
         coalesce(:SCHEMA.generated_key(u.id), (select o.key from :SCHEMA.job o where o.id = u.id)) as key
@@ -35,21 +37,27 @@ begin
         and j.retention_ms is null
       offset 0) h
     cross join lateral (
-      select from :SCHEMA.lease l
-      where l.lease_no = h.lease_no and l.lease_id = a.lease_id and l.queue is null
+      select o.queue is not null as own_lease from :SCHEMA.lease o
+      where o.lease_no = h.lease_no and o.lease_id = a.lease_id
       offset 0) l
   ), gone as (
     delete from :SCHEMA.job j
     using held h
     where j.ctid = h.tid and j.state = 'running' and j.fence = h.fence and j.lease_no = h.lease_no
-    returning h.ord, j.key, j.fence, j.queue
+    returning h.ord, j.key, j.fence, j.queue, h.lease_no, h.own_lease
   ), counted as (
     insert into :SCHEMA.tally (queue, at_ms, completed, failed, depth)
     select g.queue, :SCHEMA.now_ms(), count(*), 0, - count(*) from gone g group by g.queue
   )
-  select array_agg(g.ord), array_agg(g.key), array_agg(g.fence) into v_ended, v_keys, v_fences from gone g;
+  select array_agg(g.ord), array_agg(g.key), array_agg(g.fence),
+    array_agg(g.lease_no) filter (where g.own_lease), array_agg(g.queue) filter (where g.own_lease)
+  into v_ended, v_keys, v_fences, v_leases, v_queues
+  from gone g;
   if v_ended is null then
     return '{}';
+  end if;
+  if v_leases is not null then
+    perform :SCHEMA.free_places(v_leases, v_queues);
   end if;
   -- By key even where the table may be empty: to ask would walk the remains of all that was deleted from it.
   delete from :SCHEMA.job_extra x where x.key = any (v_keys);
@@ -64,6 +72,6 @@ end;
 $$;
 comment on function :SCHEMA.settle_plain is
   'Ends, with success and nothing beside it, those jobs that leave no trace and need no more: no retention, '
-  'no ceiling, no history. Under the holder check, as settle, which the others are left to. Returns the '
-  'places in the lists of those that have ended.';
+  'no history. Under the holder check, as settle, which the others are left to. Returns the places in the '
+  'lists of those that have ended.';
 revoke all on function :SCHEMA.settle_plain from public;

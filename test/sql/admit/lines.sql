@@ -93,3 +93,28 @@ begin
   assert (select count(distinct s) from unnest(v_served) s) = 40, v_served;
 end;
 $test$;
+
+-- test: a line that was empty and comes back takes its turn like the others, though its first row is being retired
+do $test$
+declare
+  v_served text[] := '{}';
+begin
+  perform pg_temp.put('{"partition_key": "back"}');
+  for v_job in 1..3 loop
+    for v_at in 1..64 loop
+      perform pg_temp.put(jsonb_build_object('partition_key', 'p' || v_at));
+    end loop;
+  end loop;
+  perform :SCHEMA.admit('w', array['q'], 64);
+  perform :SCHEMA.admit('w', array['q'], 64);
+  assert (select dying from :SCHEMA.lane where partition_key = 'back');
+  for v_job in 1..10 loop
+    perform pg_temp.put('{"partition_key": "back"}');
+  end loop;
+  for v_call in 1..5 loop
+    v_served := v_served || (select partition_key from :SCHEMA.admit('w', array['q'], 1));
+  end loop;
+  assert (select count(*) from unnest(v_served) s where s = 'back') = 1, v_served;
+  assert (select count(*) from :SCHEMA.lane where partition_key = 'back') = 2;
+end;
+$test$;
