@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:095f385ceb9b192468c4d74a4d8840b26252d626
+--! Hash: sha1:f76666c55386c51c953739fffb15bae5c01ddb52
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3675,7 +3675,8 @@ begin
     if v_pass.crowded or (v_pass.moves and v_chosen.keys is not null) then
       perform :SCHEMA.after_claim(v_pass, v_now);
     end if;
-    if v_asleep and v_chosen.keys is not null then
+    -- One job alone does not keep a worker busy that has room for more: it would only declare again.
+    if v_asleep and (cardinality(v_chosen.keys) > 1 or cardinality(v_chosen.keys) = capacity) then
       delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
     end if;
     if v_pass.refusals <> '{}' then
@@ -7947,6 +7948,14 @@ begin
   perform :SCHEMA.check_text('name', claim_duty.name, 255);
   perform :SCHEMA.check_text('holder', claim_duty.holder, 255);
   perform :SCHEMA.check_duration('lease_ms', claim_duty.lease_ms);
+  -- Most callers belong to a fleet in which somebody else has it: that is to cost no write.
+  if exists (
+      select from :SCHEMA.duty d
+      where d.name = claim_duty.name and d.holder <> claim_duty.holder
+        and d.expires_at_ms >= :SCHEMA.now_ms())
+  then
+    return false;
+  end if;
   -- Who can't have the row now is not to wait for it: somebody is claiming it.
   perform from :SCHEMA.duty d where d.name = claim_duty.name for update skip locked;
   if not found and exists (select from :SCHEMA.duty d where d.name = claim_duty.name) then
@@ -11409,7 +11418,7 @@ $$;
 comment on function :SCHEMA.declare_sleep is
   'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). '
   'Declare, admit once more, then sleep: what came before the declaration is found by that admit. An admit '
-  'that claims ends it. Errors: HR007.';
+  'that claims several jobs, or as many as it may, ends it. Errors: HR007.';
 revoke all on function :SCHEMA.declare_sleep from public;
 --! EndIncluded control/declare_sleep.sql
 --! Included control/heartbeat_worker.sql
