@@ -88,7 +88,8 @@ begin
     if v_pass.crowded or (v_pass.moves and v_chosen.keys is not null) then
       perform :SCHEMA.after_claim(v_pass, v_now);
     end if;
-    if v_asleep and v_chosen.keys is not null then
+    -- One job alone does not keep a worker busy that has room for more: it would only declare again.
+    if v_asleep and (cardinality(v_chosen.keys) > 1 or cardinality(v_chosen.keys) = capacity) then
       delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
     end if;
     if v_pass.refusals <> '{}' then

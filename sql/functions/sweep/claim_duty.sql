@@ -12,6 +12,14 @@ begin
   perform :SCHEMA.check_text('name', claim_duty.name, 255);
   perform :SCHEMA.check_text('holder', claim_duty.holder, 255);
   perform :SCHEMA.check_duration('lease_ms', claim_duty.lease_ms);
+  -- Most callers belong to a fleet in which somebody else has it: that is to cost no write.
+  if exists (
+      select from :SCHEMA.duty d
+      where d.name = claim_duty.name and d.holder <> claim_duty.holder
+        and d.expires_at_ms >= :SCHEMA.now_ms())
+  then
+    return false;
+  end if;
   -- Who can't have the row now is not to wait for it: somebody is claiming it.
   perform from :SCHEMA.duty d where d.name = claim_duty.name for update skip locked;
   if not found and exists (select from :SCHEMA.duty d where d.name = claim_duty.name) then

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:1438dbf1ffa52fd8c69a3f28f8f0fa78bbcf4eb7
+--! Hash: sha1:f76666c55386c51c953739fffb15bae5c01ddb52
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3675,7 +3675,8 @@ begin
     if v_pass.crowded or (v_pass.moves and v_chosen.keys is not null) then
       perform :SCHEMA.after_claim(v_pass, v_now);
     end if;
-    if v_asleep and v_chosen.keys is not null then
+    -- One job alone does not keep a worker busy that has room for more: it would only declare again.
+    if v_asleep and (cardinality(v_chosen.keys) > 1 or cardinality(v_chosen.keys) = capacity) then
       delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
     end if;
     if v_pass.refusals <> '{}' then
@@ -4604,7 +4605,8 @@ begin
     select distinct d.lane
     from (select unnest((round.drawn).lane_of) as lane, unnest((round.drawn).keys) as key) d
     where d.key not in (select t.key from unnest(taken) t(key)));
-  pass.partial := v_cut <> '{}' or exists (select from unnest(round.asked) l where l.most = 0);
+  pass.partial := pass.partial or v_cut <> '{}' or exists (select from unnest(round.asked) l
+    where l.most = 0);
   -- What a policy refused was not cut short by the capacity: its turn is over.
   pass.cut := array(select c from unnest(v_cut) c where c <> all (pass.closed));
   pass.dry := pass.dry || array(
@@ -4710,6 +4712,8 @@ begin
       v_vain := v_vain + 1;
     end if;
   end loop;
+  -- Where no line is left, each has had all that it could have, and none is owed a turn.
+  v_pass.partial := v_pass.partial and coalesce(cardinality(v_lanes), 0) > 0;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   v_pass.moves := v_pass.reached is not null or v_pass.shares is not null or quantum is not null
     or v_pass.partial;
@@ -5332,6 +5336,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_turn record;
   v_lane bigint;
 begin
   if pass.crowded then
@@ -5345,19 +5350,25 @@ begin
     perform :SCHEMA.serve_lanes(array(
       select l.no from unnest(pass.lanes) l where l.place = any (pass.asked)), at_ms);
   else
-    -- Some got one more than others, or were not asked: only then does it matter who is next.
-    perform :SCHEMA.serve_lanes(array(
+    -- Some got more than others, or were not asked: only then does it matter who is next. Who got most is
+    -- last.
+    for v_turn in
       with got as (
-        select l.queue, l.part, count(*) as jobs
-        from unnest((pass.chosen).lane_of) c(lane)
-        join unnest(pass.lanes) l on l.place = c.lane
+        select l.queue, l.part, count(c.lane) as jobs
+        from unnest(pass.lanes) l
+        left join unnest((pass.chosen).lane_of) c(lane) on c.lane = l.place
+        where l.place <> all (pass.dry || pass.held)
         group by l.queue, l.part
+        having count(c.lane) > 0 or not bool_or(l.place = any (pass.asked))
       )
-      select l.no
+      select array_agg(l.no) as lanes, row_number() over (order by coalesce(g.jobs, 1)) - 1 as behind
       from unnest(pass.lanes) l
-      where l.place = any (pass.dry) or l.part in (
-        select g.part from got g where g.jobs = (select max(m.jobs) from got m where m.queue = g.queue))),
-      at_ms);
+      left join got g on g.part = l.part
+      where l.place = any (pass.dry) or g.jobs > (select min(m.jobs) from got m where m.queue = g.queue)
+      group by coalesce(g.jobs, 1)
+    loop
+      perform :SCHEMA.serve_lanes(v_turn.lanes, at_ms + v_turn.behind);
+    end loop;
   end if;
   if pass.crowded then
     for v_lane in select l.no from unnest(pass.lanes) l where l.place = any (pass.dry) loop
@@ -7937,6 +7948,14 @@ begin
   perform :SCHEMA.check_text('name', claim_duty.name, 255);
   perform :SCHEMA.check_text('holder', claim_duty.holder, 255);
   perform :SCHEMA.check_duration('lease_ms', claim_duty.lease_ms);
+  -- Most callers belong to a fleet in which somebody else has it: that is to cost no write.
+  if exists (
+      select from :SCHEMA.duty d
+      where d.name = claim_duty.name and d.holder <> claim_duty.holder
+        and d.expires_at_ms >= :SCHEMA.now_ms())
+  then
+    return false;
+  end if;
   -- Who can't have the row now is not to wait for it: somebody is claiming it.
   perform from :SCHEMA.duty d where d.name = claim_duty.name for update skip locked;
   if not found and exists (select from :SCHEMA.duty d where d.name = claim_duty.name) then
@@ -11399,7 +11418,7 @@ $$;
 comment on function :SCHEMA.declare_sleep is
   'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). '
   'Declare, admit once more, then sleep: what came before the declaration is found by that admit. An admit '
-  'that claims ends it. Errors: HR007.';
+  'that claims several jobs, or as many as it may, ends it. Errors: HR007.';
 revoke all on function :SCHEMA.declare_sleep from public;
 --! EndIncluded control/declare_sleep.sql
 --! Included control/heartbeat_worker.sql

@@ -58,6 +58,20 @@ sweeps("sweeps pass over locked rows and move the rest (R-30)", async () => {
   assert.is(await count(":SCHEMA.evict_retained(1000)"), 1);
 });
 
+sweeps("who can't have a duty writes nothing", async () => {
+  const client = await database.connect();
+  await query("select :SCHEMA.claim_duty('taken', 'holder', 60000)");
+  const claims = async (holder: string): Promise<unknown[]> => {
+    await client.query("begin");
+    await client.query(sql("select :SCHEMA.claim_duty('taken', $1, 60000)"), [holder]);
+    const { rows } = await client.query("select pg_current_xact_id_if_assigned() is not null as wrote");
+    await client.query("commit");
+    return rows;
+  };
+  assert.equal(await claims("other"), [{ wrote: false }]);
+  assert.equal(await claims("holder"), [{ wrote: true }]);
+});
+
 sweeps("a duty is run by one holder at a time, and nobody waits for it", async () => {
   await query("select from :SCHEMA.run_duties('first')");
   await moveClock(database, 20_000);

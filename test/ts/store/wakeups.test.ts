@@ -67,6 +67,27 @@ wakeups("what came between two waits is not lost", async () => {
   assert.is(await store.waitWakeup(["between"], 10_000), "between");
 });
 
+wakeups(
+  "a claim of one job by a worker with room for more leaves it asleep, any other wakes it",
+  async () => {
+    const store = new PgStore(database.pool, { schema: database.schema });
+    const asleep = async (jobs: number, capacity: number): Promise<boolean> => {
+      const queue = `asleep ${jobs} of ${capacity}`;
+      await store.declareSleep("dozer", [queue], 60_000);
+      if (jobs > 0) await store.enqueue(Array.from({ length: jobs }, () => ({ kind: "task", queue })));
+      const claims = await store.admit({ worker: "dozer", queues: [queue], capacity });
+      assert.is(claims.length, Math.min(jobs, capacity));
+      const rows = await database.query("select from :SCHEMA.sleeper where worker = 'dozer'");
+      return rows.length === 1;
+    };
+    assert.ok(await asleep(0, 4));
+    assert.ok(await asleep(1, 4));
+    assert.not.ok(await asleep(2, 4));
+    assert.not.ok(await asleep(4, 4));
+    assert.not.ok(await asleep(1, 1));
+  },
+);
+
 wakeups("nobody asleep: nothing is sent", async () => {
   const store = await listening();
   await ready(store);
