@@ -2,7 +2,9 @@
 // { i } or { at }: the time of its enqueue where the latency is measured. Of Headrace, like of the others, what is built is
 // measured (npm run build), not the sources on their way through a loader.
 import { Worker, PgStore, Client, migrate, task } from "../../dist/index.js";
+import { makeWorkerUtils, run, Logger } from "graphile-worker";
 import pg from "pg";
+import PgBoss from "pg-boss";
 
 /** A pool that does not mind that its database is dropped. */
 function quietPool(url, max) {
@@ -30,8 +32,12 @@ export const systems = {
       };
     },
     async work(url, started) {
-      const store = await PgStore.connect(url, { schema: "headrace", maxSize: 4, prepared: true });
-      store.withListen(url);
+      const store = await PgStore.connect(url, {
+        schema: "headrace",
+        maxSize: 4,
+        listen: true,
+        prepared: true,
+      });
       const worker = new Worker(store, {
         tasks: { noop: task({ handler: ({ at }) => started(at) }) },
         concurrency: 500,
@@ -47,7 +53,6 @@ export const systems = {
 
   "graphile-worker": {
     async open(url) {
-      const { makeWorkerUtils } = await import("graphile-worker");
       const pool = quietPool(url, 5);
       const utils = await makeWorkerUtils({ pgPool: pool });
       await utils.migrate();
@@ -67,7 +72,6 @@ export const systems = {
       };
     },
     async work(url, started) {
-      const { run, Logger } = await import("graphile-worker");
       const runner = await run({
         connectionString: url,
         logger: new Logger(() => () => undefined),
@@ -90,7 +94,6 @@ export const systems = {
 
   "pg-boss": {
     async open(url) {
-      const { default: PgBoss } = await import("pg-boss");
       const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false });
       boss.on("error", console.error);
       await boss.start();
@@ -112,7 +115,6 @@ export const systems = {
       };
     },
     async work(url, started) {
-      const { default: PgBoss } = await import("pg-boss");
       const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false });
       boss.on("error", console.error);
       await boss.start();

@@ -32,6 +32,11 @@ export type PgStoreOptions = CoreOptions;
 export interface ConnectOptions extends PgStoreOptions {
   /** Connections of the pool. @defaultValue 10 */
   readonly maxSize?: number;
+  /**
+   * Connections of the pool that stay open while nothing happens: a new one reads and plans the functions again that it
+   * runs, which makes a first claim some 15 ms longer. @defaultValue 3 where it listens, as workers do, else 0
+   */
+  readonly minSize?: number;
   /** Whether to open one more connection, for wake-ups; it can't go through a pooler in transaction mode. @defaultValue false */
   readonly listen?: boolean;
 }
@@ -57,9 +62,10 @@ export class PgStore extends StoreCore {
    * @throws StoreError `unavailable` where there is no server, `not_found` where nothing is installed.
    */
   static async connect(url?: string, options: ConnectOptions = {}): Promise<PgStore> {
-    const { maxSize = 10, listen = false, ...rest } = options;
+    const { maxSize = 10, listen = false, minSize = listen ? 3 : 0, ...rest } = options;
     const config: PoolConfig = {
       max: maxSize,
+      min: minSize,
       keepAlive: true,
       connectionTimeoutMillis: Math.min(10_000, options.callTimeoutMs ?? 10_000),
       fallback_application_name: "headrace",

@@ -89,6 +89,11 @@ export abstract class SettleRoom extends TextCaller {
         lease_ids: new Ready(textArray("lease_id", leases)),
         fences: new Ready(`{${fences.join(",")}}`),
         others: texts.length === 0 ? undefined : new Json(`[${texts.join(",")}]`),
+        // So that an error names an ack by its place in the caller's list.
+        places:
+          texts.length === 0 || plain.length === 0
+            ? undefined
+            : new Ready(`{${others.map((place) => place + 1).join(",")}}`),
       },
       { hot: true },
     );

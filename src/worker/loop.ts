@@ -62,7 +62,7 @@ export class ClaimLoop {
   #emptyPolls = 0;
   /** Until when the store knows that this worker sleeps, by the monotonic clock. */
   #declaredUntil = 0;
-  /** Wake-ups in a row that brought nothing: somebody else was faster. */
+  /** Wake-ups in a row that brought nothing: somebody else was faster. The first behind a claim may be of what it claimed. */
   #fruitless = 0;
 
   constructor(options: LoopOptions) {
@@ -135,22 +135,22 @@ export class ClaimLoop {
     }
   }
 
-  /** One admission, and where it left slots free a second one behind the declaration that this worker will sleep. */
+  /**
+   * One admission, and where it left slots free a second one behind the declaration that this worker will sleep. While a
+   * declaration stands one is enough: what comes behind it is notified.
+   */
   async #claim(free: number): Promise<Round> {
     const { wakeups } = this.#options;
     const first = await this.#admit(free);
     const claimed = first.length;
     const round = { claimed, drained: claimed === 0, dueMs: this.#dueMs(first) };
     if (!wakeups || claimed >= free || this.#stopping || this.#quiet) return round;
-    // An admission that claims ends the declaration.
-    if (claimed > 0) this.#declaredUntil = 0;
-    else if (this.#declaredUntil > monotonicMs() + sleepMs / 2) return round;
+    if (this.#declaredUntil > monotonicMs() + sleepMs / 2) return round;
     await wakeups.declareSleep(sleepMs);
     this.#declaredUntil = monotonicMs() + sleepMs;
     const rest = this.#options.freeSlots();
     if (rest <= 0 || this.#stopping || this.#quiet) return { ...round, drained: false };
     const second = await this.#admit(rest);
-    if (second.length > 0) this.#declaredUntil = 0;
     return {
       claimed: claimed + second.length,
       drained: second.length === 0,
@@ -174,8 +174,9 @@ export class ClaimLoop {
       refused: admission.refused,
       durationMs: monotonicMs() - sentAt,
     });
+    if (endsSleep(admission.length, capacity)) this.#declaredUntil = 0;
     if (admission.length > 0) {
-      this.#fruitless = 0;
+      this.#fruitless = -1;
       accept(admission, {
         leaseEndsAt: sentAt + leaseMs,
         at: monotonicMs(),
@@ -224,6 +225,10 @@ export class ClaimLoop {
     );
   }
 }
+
+/** Whether the store takes a worker for awake that has claimed so many; `admit_hinted` has the same rule. */
+const endsSleep = (claimed: number, capacity: number): boolean =>
+  claimed > 1 || (claimed === 1 && capacity === 1);
 
 interface Round {
   readonly claimed: number;

@@ -44,7 +44,7 @@ access("duties granted and taken at the same time do not deadlock", async () => 
   await query("select :SCHEMA.revoke_access($1, 'reader')", [role]);
 });
 
-access("each duty opens its own functions and nothing else", async () => {
+access("each duty opens its own functions and nothing else (R-91)", async () => {
   const probes: Record<string, readonly string[]> = {
     "select :SCHEMA.enqueue('task')": ["producer"],
     'select * from :SCHEMA.enqueue_many(\'[{"kind": "task"}]\')': ["producer"],
@@ -100,7 +100,7 @@ access("each duty opens its own functions and nothing else", async () => {
   }
 });
 
-access("PUBLIC has nothing, and every function is in no duty or a known one", async () => {
+access("PUBLIC has nothing, and every function is in no duty or a known one (R-91)", async () => {
   const open = await query(
     "select p.proname from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a " +
       "where p.pronamespace = ':SCHEMA'::regnamespace and a.grantee = 0",
@@ -176,7 +176,7 @@ access("a producer can't read what it wrote, a reader sees no payload", async ()
   assert.equal(whole.rows[0].payload, Buffer.from('{"secret": 1}'));
 });
 
-access("grants survive a further migration, and a role made later gets what it is given", async () => {
+access("grants survive a further migration, and a role made later gets what it is given (R-91)", async () => {
   const [definition] = await query(
     "select pg_get_functiondef(':SCHEMA.schema_version'::regproc) as text, " +
       "obj_description(':SCHEMA.schema_version'::regproc) as comment",
@@ -236,7 +236,7 @@ access("bad roles and duties are refused, and no name reaches SQL as text", asyn
   await query(`drop role ${pg.escapeIdentifier(odd)}`);
 });
 
-access("what a caller plants in its temporary schema or search_path changes nothing", async () => {
+access("what a caller plants in its temporary schema or search_path changes nothing (R-92)", async () => {
   const id = await enqueue(database, { queue: "planted", kind: "real" });
   const [role, worker] = [await as("producer"), await as("worker")];
   for (const client of [role, worker]) {

@@ -108,7 +108,7 @@ archive("clear_archive_policy stops the copies and keeps what is there", async (
   assert.is((await listed("kept")).length, 6);
 });
 
-archive("a failed copy leaves the job where it is and is reported", async () => {
+archive("a failed copy leaves the job where it is and is reported (R-84)", async () => {
   const bad = await jobIn(database, "archived", { queue: "kept", retention_ms: 1 });
   const good = await jobIn(database, "archived", { queue: "kept", retention_ms: 1 });
   await query(
@@ -130,7 +130,7 @@ archive("a failed copy leaves the job where it is and is reported", async () => 
   assert.equal(await query("select from :SCHEMA.sweep_error"), []);
 });
 
-archive("months are made ahead; a missing one leaves the jobs until it is there", async () => {
+archive("months are made ahead; a missing one leaves the jobs until it is there (R-84)", async () => {
   const months = (): Promise<Record<string, unknown>[]> =>
     query(
       "select inhrelid::regclass::text from pg_inherits where inhparent = ':SCHEMA.job_archive'::regclass",
@@ -173,7 +173,7 @@ archive("prune refuses bad names, open months and rows still in their time", asy
   assert.is(await prune(name), 0);
 });
 
-archive("prune gives up on a reader in time, holds up no live path, and works later", async () => {
+archive("prune gives up on a reader in time, holds up no live path, and works later (R-31)", async () => {
   await duties();
   await jobIn(database, "archived", { queue: "kept", retention_ms: 1 });
   await moveClock(database, 1000);
@@ -253,7 +253,7 @@ archive("the months are made once, however many nodes make them", async () => {
   assert.equal(made.filter(Boolean).length, 1);
 });
 
-archive("every job is in one place, however often the evicting backend is killed", async () => {
+archive("every job is in one place, however often the evicting backend is killed (R-84)", async () => {
   await duties();
   const ids: string[] = [];
   for (let n = 0; n < 40; n++) {

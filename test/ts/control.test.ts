@@ -95,7 +95,7 @@ control("a retry wakes a sleeping worker", async () => {
   assert.equal(heard, ["wake"]);
 });
 
-control("a retry whose unique key was taken again names the holder", async () => {
+control("a retry whose unique key was taken again names the holder (R-21)", async () => {
   const first = await jobIn(database, "archived", { queue: "keys", unique_key: "k" });
   const second = await enqueue(database, { queue: "keys", unique_key: "k" });
   const taken = await refusal(call("operator_retry", first));
@@ -207,16 +207,18 @@ control("cancelling a running job fences its holder off and keeps the history", 
   assert.equal(attempts, [{ outcome: "cancelled", worker: "holder", attempt: 1 }]);
 });
 
-control("cancel against ack: exactly one wins and the other knows", async () => {
+control("cancel against ack: exactly one wins and the other knows (R-96)", async () => {
   const queue = "race";
   const rounds = 40;
   let cancelled = 0;
   for (let round = 0; round < rounds; round++) {
     const id = await enqueue(database, { queue, retention_ms: 3_600_000 });
     const claim = await admitOne(database, { queue });
-    const outcome = ["success", "retry", "rate_limited"][round % 3] ?? "success";
+    const outcome = ["success", "retry", "rate_limited", "complete"][round % 4] ?? "success";
     const results = await concurrently(database, 2, async (client, index) => {
-      const text = index === 0 ? ":SCHEMA.operator_cancel($1)" : `:SCHEMA.ack($1, $2, $3, '${outcome}')`;
+      const end =
+        outcome === "complete" ? ":SCHEMA.complete($1, $2, $3)" : `:SCHEMA.ack($1, $2, $3, '${outcome}')`;
+      const text = index === 0 ? ":SCHEMA.operator_cancel($1)" : end;
       const values = index === 0 ? [id] : [id, claim.lease_id, claim.fence];
       return client.query(database.sql(`select ${text}`), values).then(
         () => "done",
@@ -224,7 +226,7 @@ control("cancel against ack: exactly one wins and the other knows", async () => 
       );
     });
     const state = await stateOf(database, id);
-    if (outcome === "success") {
+    if (outcome === "success" || outcome === "complete") {
       assert.ok(["done,HR005", "HR007,done"].includes(results.join()), results.join());
       assert.is(state, results[0] === "done" ? "cancelled" : "completed");
     } else {
@@ -237,7 +239,7 @@ control("cancel against ack: exactly one wins and the other knows", async () => 
   assert.ok(cancelled > 0);
 });
 
-control("cancel against reclaim: the job is cancelled once and nothing revives it", async () => {
+control("cancel against reclaim: the job is cancelled once and nothing revives it (R-96)", async () => {
   const queue = "reclaimed";
   for (let round = 0; round < 10; round++) {
     const id = await enqueue(database, { queue });

@@ -91,7 +91,7 @@ async function oneDay(n: number): Promise<void> {
   await moveClock(database, day - 5 * 900_000);
 }
 
-horizons("the tables of a busy install stay as large as they are", async () => {
+horizons("the tables of a busy install stay as large as they are (R-83)", async () => {
   const first = await sizes();
   const days = 40;
   let before = new Map<string, number>();
@@ -115,7 +115,7 @@ horizons("the tables of a busy install stay as large as they are", async () => {
   }
 });
 
-horizons("everything ends when nothing happens any more", async () => {
+horizons("everything ends when nothing happens any more (R-83)", async () => {
   await query("select :SCHEMA.clear_archive_policy('kept')");
   for (let step = 0; step < 12; step++) {
     await moveClock(database, step < 6 ? 40 * day : 900_000);

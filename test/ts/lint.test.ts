@@ -89,6 +89,12 @@ catalogue("milliseconds are bigint", () =>
     join pg_attribute a on a.attrelid = c.oid and a.attname like '%\\_ms' and a.atttypid <> 'bigint'::regtype`),
 );
 
+catalogue("no row moves to another partition: none is divided by what anything changes (R-32)", () =>
+  none(`select c.relname || ' ' || pg_get_partkeydef(c.oid) as object ${relations}
+    where c.relkind = 'p' and c.relname || ' ' || pg_get_partkeydef(c.oid) <> 'job_archive RANGE (evicted_at_ms)'
+    union all select p.proname ${functions} where p.prosrc ~* 'update\\s+(only\\s+)?\\S+job_archive'`),
+);
+
 catalogue("no function is overloaded: a call by name can't be ambiguous", () =>
   none(`select p.proname as object ${functions} group by p.proname having count(*) > 1`),
 );

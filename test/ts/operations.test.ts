@@ -80,7 +80,7 @@ const archived = async (
   return ids;
 };
 
-operations("a selector is never empty, never misspelt, and fits the action", async () => {
+operations("a selector is never empty, never misspelt, and fits the action (R-95)", async () => {
   for (const [action, selector, field] of [
     ["delete", {}, "selector"],
     ["delete", { kinds: "a" }, "selector"],
@@ -104,7 +104,7 @@ operations("a selector is never empty, never misspelt, and fits the action", asy
   assert.equal(await query("select from :SCHEMA.list_operations()"), []);
 });
 
-operations("a dry run counts what the real one then does", async () => {
+operations("a dry run counts what the real one then does (R-95)", async () => {
   await archived("dry", 60, { kind: "k" });
   await archived("dry", 15, { kind: "other" });
   await enqueue(database, { queue: "dry", kind: "k" });
@@ -157,7 +157,7 @@ operations("each action moves what the single move does", async () => {
   }
 });
 
-operations("rows that somebody holds are done later, a killed runner costs nothing", async () => {
+operations("rows that somebody holds are done later, a killed runner costs nothing (R-94)", async () => {
   const ids = await archived("held", 400);
   const id = await create("delete", { queue: "held", state: "archived" });
   const holder = await database.connect();
@@ -188,7 +188,7 @@ operations("rows that somebody holds are done later, a killed runner costs nothi
   assert.equal([done.status, done.affected, done.skipped], ["completed", "400", "0"]);
 });
 
-operations("a retry skips the jobs whose key was taken, and says so", async () => {
+operations("a retry skips the jobs whose key was taken, and says so (R-21)", async () => {
   const first = await jobIn(database, "archived", { queue: "conflict", unique_key: "conflict-key" });
   await archived("conflict", 99);
   const rival = await enqueue(database, { queue: "elsewhere", unique_key: "conflict-key" });
@@ -199,7 +199,7 @@ operations("a retry skips the jobs whose key was taken, and says so", async () =
   assert.is(await stateOf(database, rival), "available");
 });
 
-operations("one row that always fails holds up no other and is named", async () => {
+operations("one row that always fails holds up no other and is named (R-05)", async () => {
   const ids = await archived("bad", 50);
   const bad = ids[20];
   await query(
@@ -226,7 +226,7 @@ operations("one row that always fails holds up no other and is named", async () 
   await query("drop trigger refuse on :SCHEMA.job");
 });
 
-operations("jobs that came later are left alone, and nothing is retried twice", async () => {
+operations("jobs that came later are left alone, and nothing is retried twice (R-94)", async () => {
   await archived("later", 5);
   const id = await create("retry", { queue: "later" });
   await query("select pg_sleep(0.01)");
@@ -267,7 +267,7 @@ operations("delete_queue refuses a queue with unfinished jobs, and takes one wit
   await query("select :SCHEMA.delete_queue('full')");
 });
 
-operations("delete_queue by force leaves a clean name", async () => {
+operations("delete_queue by force leaves a clean name (R-97)", async () => {
   const queue = "forced";
   await query("select :SCHEMA.set_enqueue_limit($1, 1000)", [queue]);
   await query("select :SCHEMA.set_queue_paused($1, true)", [queue]);

@@ -43,9 +43,11 @@ begin
 
   v_now := :SCHEMA.clock_ms(v_flags.offset_ms);
   v_hint.refused := '{}';
+  if v_queues <> '{}' and job_id is null then
+    v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
+  end if;
   if capacity > 0 and v_queues <> '{}' then
     if job_id is null then
-      v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
       v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_flags, v_now);
     else
       v_pass := :SCHEMA.choose_named(v_queues, worker, job_id, v_flags, v_now);
@@ -86,7 +88,8 @@ begin
     if v_pass.crowded or (v_pass.moves and v_chosen.keys is not null) then
       perform :SCHEMA.after_claim(v_pass, v_now);
     end if;
-    if v_asleep and v_chosen.keys is not null then
+    -- One job alone does not keep a worker busy that has room for more: it would only declare again.
+    if v_asleep and (cardinality(v_chosen.keys) > 1 or cardinality(v_chosen.keys) = capacity) then
       delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
     end if;
     if v_pass.refusals <> '{}' then

@@ -17,8 +17,8 @@ begin
     perform :SCHEMA.raise_invalid('transaction_isolation', 'is ' || current_setting('transaction_isolation'),
       'read committed');
   end if;
-  -- The usual call needs none of the checks: a call of each costs more than this condition.
-  if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
+  -- A usual call, far within all bounds, needs no check: a call of each costs more than this condition.
+  if (octet_length(worker) between 1 and 100 and capacity between 1 and 1000 and lease_ms between 1000
     and 86400000
     and quantum is null and lease_id is null and job_id is null) is not true
   then

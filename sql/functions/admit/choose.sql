@@ -85,6 +85,8 @@ begin
       v_vain := v_vain + 1;
     end if;
   end loop;
+  -- Where no line is left, each has had all that it could have, and none is owed a turn.
+  v_pass.partial := v_pass.partial and coalesce(cardinality(v_lanes), 0) > 0;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   v_pass.moves := v_pass.reached is not null or v_pass.shares is not null or quantum is not null
     or v_pass.partial;

@@ -15,7 +15,8 @@ begin
     select distinct d.lane
     from (select unnest((round.drawn).lane_of) as lane, unnest((round.drawn).keys) as key) d
     where d.key not in (select t.key from unnest(taken) t(key)));
-  pass.partial := v_cut <> '{}' or exists (select from unnest(round.asked) l where l.most = 0);
+  pass.partial := pass.partial or v_cut <> '{}' or exists (select from unnest(round.asked) l
+    where l.most = 0);
   -- What a policy refused was not cut short by the capacity: its turn is over.
   pass.cut := array(select c from unnest(v_cut) c where c <> all (pass.closed));
   pass.dry := pass.dry || array(

@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_turn record;
   v_lane bigint;
 begin
   if pass.crowded then
@@ -20,19 +21,25 @@ begin
     perform :SCHEMA.serve_lanes(array(
       select l.no from unnest(pass.lanes) l where l.place = any (pass.asked)), at_ms);
   else
-    -- Some got one more than others, or were not asked: only then does it matter who is next.
-    perform :SCHEMA.serve_lanes(array(
+    -- Some got more than others, or were not asked: only then does it matter who is next. Who got most is
+    -- last.
+    for v_turn in
       with got as (
-        select l.queue, l.part, count(*) as jobs
-        from unnest((pass.chosen).lane_of) c(lane)
-        join unnest(pass.lanes) l on l.place = c.lane
+        select l.queue, l.part, count(c.lane) as jobs
+        from unnest(pass.lanes) l
+        left join unnest((pass.chosen).lane_of) c(lane) on c.lane = l.place
+        where l.place <> all (pass.dry || pass.held)
         group by l.queue, l.part
+        having count(c.lane) > 0 or not bool_or(l.place = any (pass.asked))
       )
-      select l.no
+      select array_agg(l.no) as lanes, row_number() over (order by coalesce(g.jobs, 1)) - 1 as behind
       from unnest(pass.lanes) l
-      where l.place = any (pass.dry) or l.part in (
-        select g.part from got g where g.jobs = (select max(m.jobs) from got m where m.queue = g.queue))),
-      at_ms);
+      left join got g on g.part = l.part
+      where l.place = any (pass.dry) or g.jobs > (select min(m.jobs) from got m where m.queue = g.queue)
+      group by coalesce(g.jobs, 1)
+    loop
+      perform :SCHEMA.serve_lanes(v_turn.lanes, at_ms + v_turn.behind);
+    end loop;
   end if;
   if pass.crowded then
     for v_lane in select l.no from unnest(pass.lanes) l where l.place = any (pass.dry) loop

@@ -12,6 +12,15 @@ declare
 begin
   v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip
     locked);
+  -- Beside a dying row that counts stands the one that will be left of the line; its turn is over, too.
+  v_mine := v_mine || array(
+    select l.no
+    from :SCHEMA.lane first
+    join :SCHEMA.lane l on l.queue = first.queue and l.partition_key = first.partition_key
+      and l.sticky_worker = first.sticky_worker
+      and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no
+    where first.no = any (v_mine) and first.dying
+    for update of l skip locked);
   update :SCHEMA.lane l
   set served_at_ms = serve_lanes.at_ms
   where l.no = any (v_mine);

@@ -30,8 +30,9 @@ begin
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, b.attempt + 1, b.fence, l.worker,
-    b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job'
+  select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, least(b.attempt, 2147483646) + 1,
+    b.fence, l.worker, b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker
+      || ' held the job'
   from unnest(v_before) b
   join :SCHEMA.lease l on l.lease_no = b.lease_no
   where b.key <> all (v_closed)

@@ -17,5 +17,5 @@ $$;
 comment on function :SCHEMA.declare_sleep is
   'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). '
   'Declare, admit once more, then sleep: what came before the declaration is found by that admit. An admit '
-  'that claims ends it. Errors: HR007.';
+  'that claims several jobs, or as many as it may, ends it. Errors: HR007.';
 revoke all on function :SCHEMA.declare_sleep from public;

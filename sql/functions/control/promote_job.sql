@@ -4,19 +4,13 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
 set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
 begin
   perform :SCHEMA.check_state(v_job, 'promoted', '{pending}');
-  update :SCHEMA.job j
-  set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
-  where j.key = v_job.key
-  returning * into v_job;
-  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(array[v_job]));
+  perform :SCHEMA.move_jobs('promote', array[v_job.key]);
 end;
 $$;
 comment on function :SCHEMA.promote_job is

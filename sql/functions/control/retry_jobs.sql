@@ -21,6 +21,8 @@ begin
   select array_agg(cast(m as :SCHEMA.job)) into v_moved from moved m;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select m.queue, v_now, count(*) from unnest(v_moved) m group by m.queue;
+  -- An end that spends no attempt, and a retry, may follow each other any number of times.
+  perform :SCHEMA.trim_attempts(m.key) from unnest(v_moved) m;
   perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(v_moved));
   return coalesce(cardinality(v_moved), 0);
 end;

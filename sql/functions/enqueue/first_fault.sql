@@ -44,13 +44,11 @@ begin
         then 'unique_window_ms|is out of bounds|0..10000 years'
       when j.unique_debounce_ms not between 0 and 315576000000000 then
         'unique_debounce_ms|is out of bounds|0..10000 years'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and j.unique_key is null then
-        'unique_replace|needs a unique_key|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null)
-        and j.unique_window_ms is not null then
-        'unique_replace|does not go with unique_window_ms|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and cardinality(jobs) > 1 then
-        'unique_replace|needs a batch of one job|1 job'
+      when r.field is not null and j.unique_key is null then
+        r.field || '|needs a unique_key|a unique_key without a window'
+      when r.field is not null and j.unique_window_ms is not null then
+        r.field || '|does not go with unique_window_ms|a unique_key without a window'
+      when r.field is not null and cardinality(jobs) > 1 then r.field || '|needs a batch of one job|1 job'
       when j.unique_replace is not null and exists (select from unnest(j.unique_replace) f
           where f is null or f not in ('payload', 'scheduled_at', 'priority', 'max_attempts')) then
         'unique_replace|has an unknown field|payload, scheduled_at, priority, max_attempts'
@@ -77,6 +75,10 @@ begin
         'headers|have a name that begins with headrace-, which the store itself gives|other names'
     end as fault
     from unnest(jobs) j
+    cross join lateral (select case
+        when j.unique_replace is not null then 'unique_replace'
+        when j.unique_debounce_ms is not null then 'unique_debounce_ms'
+      end as field) r
   ) f
   where f.fault is not null
   order by f.ord

@@ -64,7 +64,7 @@ begin
         when r.scheduled_at_ms is not null and r.delay_ms is not null then
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
-          'unique_window_ms|needs a unique_key|one of the two'
+          'unique_window_ms|needs a unique_key|a unique_key'
         -- A list or an object is taken for a text by its text: where that begins like one, ask.
         when ascii(r.queue) in (91, 123) or ascii(r.partition_key) in (91, 123) or ascii(r.id) in (91, 123)
           or ascii(r.rate_class) in (91, 123) or ascii(r.unique_key) in (91, 123)

@@ -11,9 +11,8 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_queue text := coalesce(nullif(partitions.queue, ''), 'default');
+  v_queue text := :SCHEMA.queue_name(partitions.queue);
 begin
-  perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_max_rows(max_rows, 1000);
   return query
     select p.partition_key,
@@ -55,7 +54,7 @@ end;
 $$;
 comment on function :SCHEMA.partitions is
   'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running '
-  '(where the queue has a ceiling), what a turn cut short is still owed, when it was last served, and what '
-  'holds back the first in line: paused, quarantine, deadline, rate_class, concurrency_limit, or null. Page '
-  'on with after. Errors: HR007.';
+  '(where the queue has a ceiling, else 0), what a turn cut short is still owed, when it last went to the '
+  'back of the turns (0: it is at the front, or takes none), and what holds back the first in line: paused, '
+  'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;

@@ -15,5 +15,7 @@ end;
 $$;
 comment on function :SCHEMA.set_archive_policy is
   'Has finished jobs of a queue copied to the archive when they are evicted, to be kept there for '
-  'retention_ms. What is in the archive keeps the time it came with. Errors: HR007.';
+  'retention_ms: payload, headers and attempts, but no result, output or checkpoint. A job that succeeds '
+  'without a retention is deleted at once, not evicted, and leaves no copy: give those that are to be '
+  'archived one. What is in the archive keeps the time it came with. Errors: HR007.';
 revoke all on function :SCHEMA.set_archive_policy from public;

@@ -10,10 +10,9 @@ set lock_timeout = '250ms'
 as $$
 #variable_conflict use_column
 declare
-  v_queue text := coalesce(nullif(upsert_concurrency_limit.queue, ''), 'default');
+  v_queue text := :SCHEMA.queue_name(upsert_concurrency_limit.queue);
 begin
   perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
-  perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_range('max_concurrent', upsert_concurrency_limit.max_concurrent, 1, 2147483647);
   if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming',
     'cancel_running') then

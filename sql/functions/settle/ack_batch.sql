@@ -1,5 +1,6 @@
 create or replace function :SCHEMA.ack_batch(
-  job_ids text[], lease_ids text[], fences bigint[], others json default '[]'
+  job_ids text[], lease_ids text[], fences bigint[], others json default '[]',
+    places bigint[] default null
 )
 returns table (ord integer, state text, rejected boolean)
 language plpgsql
@@ -24,7 +25,7 @@ begin
       '0..10000 of each');
   end if;
   if others::text <> '[]' then
-    v_acks := :SCHEMA.read_acks(others);
+    v_acks := :SCHEMA.read_acks(others, places);
     v_others := cardinality(v_acks);
   end if;
   v_ended := :SCHEMA.settle_plain(job_ids, lease_ids, fences);
@@ -50,5 +51,6 @@ $$;
 comment on function :SCHEMA.ack_batch is
   'What ack_many does, for drivers: others is a list of its acks, and the three lists, of equal length, are '
   'successes with nothing beside them. Returns a row, in order, for each of others (ord from 1) and, counted '
-  'on, for each success whose job is not gone: one without a row is deleted. Errors: HR007.';
+  'on, for each success whose job is not gone: one without a row is deleted. places: the numbers by which an '
+  'error names others, those of a longer list that both come from. Errors: HR007.';
 revoke all on function :SCHEMA.ack_batch from public;

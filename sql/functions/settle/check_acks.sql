@@ -1,4 +1,4 @@
-create or replace function :SCHEMA.check_acks(acks :SCHEMA.ack_input[])
+create or replace function :SCHEMA.check_acks(acks :SCHEMA.ack_input[], places bigint[] default null)
 returns void
 language plpgsql
 stable
@@ -43,12 +43,13 @@ begin
   limit 1;
   if found then
     perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
-      split_part(v_bad.fault, '|', 2) || case when cardinality(acks) > 1 then ' (ack ' || v_bad.ord || ')'
-        else '' end,
+      split_part(v_bad.fault, '|', 2) || case when cardinality(acks) > 1 or places is not null
+        then ' (ack ' || coalesce(places[v_bad.ord], v_bad.ord) || ')' else '' end,
       split_part(v_bad.fault, '|', 3));
   end if;
 end;
 $$;
 comment on function :SCHEMA.check_acks is
-  'HR007 for the first value of acks that is missing, unknown or out of bounds.';
+  'HR007 for the first value of acks that is missing, unknown or out of bounds; it names the ack by its '
+  'place in the list, or by its number in places.';
 revoke all on function :SCHEMA.check_acks from public;

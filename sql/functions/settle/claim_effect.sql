@@ -15,6 +15,6 @@ end;
 $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
-  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor. Errors: HR007.';
+  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after 30 days '
+  '(janitor). Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;

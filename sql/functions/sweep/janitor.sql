@@ -29,6 +29,7 @@ $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
   'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
-  'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
-  'day; what is stored about queues idle for an hour; lines that stay empty. Errors: HR007.';
+  'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent and run '
+  'leases expired for a day; what is stored about queues idle for an hour; numbers of enqueues and sleepers '
+  'past their time; lines that stay empty. Errors: HR007.';
 revoke all on function :SCHEMA.janitor from public;

@@ -70,7 +70,9 @@ begin
         select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
         order by o.gone_at_ms limit max_rows for update skip locked));
     when 'sleeper' then
-      delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
+      delete from :SCHEMA.sleeper s where s.worker = any (array(
+        select o.worker from :SCHEMA.sleeper o where o.until_ms < v_now - 60000
+        limit max_rows for update skip locked));
     when 'queue' then
       return :SCHEMA.retire_queues(max_rows);
     when 'lane' then

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:7e791f29b7372d0268c1c671162799a16eb5a843
+--! Hash: sha1:f76666c55386c51c953739fffb15bae5c01ddb52
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -101,6 +101,14 @@ comment on column :SCHEMA.job.lease_no is 'The lease that holds the job while it
 comment on column :SCHEMA.job.charged is
   'Rate classes debited for the current attempt, each with the weight; null while it runs: all of '
   'rate_classes.';
+comment on column :SCHEMA.job.attempt is 'Failed attempts so far; at max_attempts the job is archived.';
+comment on column :SCHEMA.job.crash_attempt is
+  'Workers lost while they ran it; at crash_limit() its content is quarantined.';
+comment on column :SCHEMA.job.scheduled_at_ms is
+  'Not before then; its place in line too. A retry, a snooze or an operator may move it.';
+comment on column :SCHEMA.job.retention_ms is
+  'How long it stays once it has ended. Null: a success is deleted at once, another end stays as long as '
+  'failed_retention_ms of its queue.';
 comment on column :SCHEMA.job.id is 'The id that the caller chose; null: derived from key.';
 comment on column :SCHEMA.job.fingerprint is
   'Only where the caller supplied one; null: derived from kind and payload.';
@@ -428,6 +436,20 @@ comment on table :SCHEMA.lane is
   'position reaches from_ms only after every transaction that might still put a job before it has ended '
   '(advance_lane). Producers add a line that they do not see, so a line may be there twice; the oldest row '
   'counts.';
+
+comment on column :SCHEMA.lane.tip_ms is
+  'How far jobs have been claimed: (tip_ms, tip_key) becomes mid at the next move, and mid from.';
+comment on column :SCHEMA.lane.stamp is
+  'Transactions numbered from here on can see mid; the next move waits until the older ones have ended.';
+comment on column :SCHEMA.lane.moved_at_ms is 'When the positions last moved.';
+comment on column :SCHEMA.lane.served_at_ms is
+  'When its partition last went to the back of the turns; 0: it is at the front, or takes none.';
+comment on column :SCHEMA.lane.dying is
+  'Found empty by retire_lane: no producer relies on it any more, and it goes unless a job comes.';
+comment on column :SCHEMA.lane.mark_stamp is
+  'Transactions numbered from here on can see dying; retire_stamp: a number taken once the older ones had '
+  'ended. The row goes when those older than retire_stamp have.';
+comment on column :SCHEMA.lane.checked_at_ms is 'When the janitor last looked whether it is empty.';
 
 create table :SCHEMA.lane_return (
   no bigint generated always as identity primary key,
@@ -786,6 +808,7 @@ comment on table :SCHEMA.effect is
 create table :SCHEMA.duty (
   name text primary key,
   holder text not null,
+  claimed_at_ms bigint not null default 0,
   expires_at_ms bigint not null,
   ran_at_ms bigint,
   failures integer not null default 0,
@@ -806,11 +829,12 @@ create table :SCHEMA.sweep_error (
   error text not null,
   primary key (sweep, subject)
 );
+comment on table :SCHEMA.sweep_error is
+  'Rows that a sweep could not move, with the reason; a success removes the row.';
+
 create type :SCHEMA.move_result as (done bigint, failed bigint[], errors text[], left_over bigint[]);
 comment on type :SCHEMA.move_result is
   'How many jobs were moved, which could not be, and why, and which nobody has tried.';
-comment on table :SCHEMA.sweep_error is
-  'Rows that a sweep could not move, with the reason; a success removes the row.';
 
 create table :SCHEMA.walk (
   what text primary key,
@@ -2340,13 +2364,11 @@ begin
         then 'unique_window_ms|is out of bounds|0..10000 years'
       when j.unique_debounce_ms not between 0 and 315576000000000 then
         'unique_debounce_ms|is out of bounds|0..10000 years'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and j.unique_key is null then
-        'unique_replace|needs a unique_key|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null)
-        and j.unique_window_ms is not null then
-        'unique_replace|does not go with unique_window_ms|a unique_key without a window'
-      when (j.unique_replace is not null or j.unique_debounce_ms is not null) and cardinality(jobs) > 1 then
-        'unique_replace|needs a batch of one job|1 job'
+      when r.field is not null and j.unique_key is null then
+        r.field || '|needs a unique_key|a unique_key without a window'
+      when r.field is not null and j.unique_window_ms is not null then
+        r.field || '|does not go with unique_window_ms|a unique_key without a window'
+      when r.field is not null and cardinality(jobs) > 1 then r.field || '|needs a batch of one job|1 job'
       when j.unique_replace is not null and exists (select from unnest(j.unique_replace) f
           where f is null or f not in ('payload', 'scheduled_at', 'priority', 'max_attempts')) then
         'unique_replace|has an unknown field|payload, scheduled_at, priority, max_attempts'
@@ -2373,6 +2395,10 @@ begin
         'headers|have a name that begins with headrace-, which the store itself gives|other names'
     end as fault
     from unnest(jobs) j
+    cross join lateral (select case
+        when j.unique_replace is not null then 'unique_replace'
+        when j.unique_debounce_ms is not null then 'unique_debounce_ms'
+      end as field) r
   ) f
   where f.fault is not null
   order by f.ord
@@ -3411,7 +3437,7 @@ begin
         when r.scheduled_at_ms is not null and r.delay_ms is not null then
           'delay_ms|stands beside scheduled_at_ms|one of the two'
         when r.unique_key is null and r.unique_key_base64 is null and r.unique_window_ms > 0 then
-          'unique_window_ms|needs a unique_key|one of the two'
+          'unique_window_ms|needs a unique_key|a unique_key'
         -- A list or an object is taken for a text by its text: where that begins like one, ask.
         when ascii(r.queue) in (91, 123) or ascii(r.partition_key) in (91, 123) or ascii(r.id) in (91, 123)
           or ascii(r.rate_class) in (91, 123) or ascii(r.unique_key) in (91, 123)
@@ -3604,9 +3630,11 @@ begin
 
   v_now := :SCHEMA.clock_ms(v_flags.offset_ms);
   v_hint.refused := '{}';
+  if v_queues <> '{}' and job_id is null then
+    v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
+  end if;
   if capacity > 0 and v_queues <> '{}' then
     if job_id is null then
-      v_hint.next_due_ms := :SCHEMA.bring_due(v_queues, capacity, v_now);
       v_pass := :SCHEMA.choose(v_queues, worker, capacity, quantum, v_flags, v_now);
     else
       v_pass := :SCHEMA.choose_named(v_queues, worker, job_id, v_flags, v_now);
@@ -3647,7 +3675,8 @@ begin
     if v_pass.crowded or (v_pass.moves and v_chosen.keys is not null) then
       perform :SCHEMA.after_claim(v_pass, v_now);
     end if;
-    if v_asleep and v_chosen.keys is not null then
+    -- One job alone does not keep a worker busy that has room for more: it would only declare again.
+    if v_asleep and (cardinality(v_chosen.keys) > 1 or cardinality(v_chosen.keys) = capacity) then
       delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
     end if;
     if v_pass.refusals <> '{}' then
@@ -3815,8 +3844,8 @@ begin
     perform :SCHEMA.raise_invalid('transaction_isolation', 'is ' || current_setting('transaction_isolation'),
       'read committed');
   end if;
-  -- The usual call needs none of the checks: a call of each costs more than this condition.
-  if (octet_length(worker) between 1 and 255 and capacity between 0 and 10000 and lease_ms between 1
+  -- A usual call, far within all bounds, needs no check: a call of each costs more than this condition.
+  if (octet_length(worker) between 1 and 100 and capacity between 1 and 1000 and lease_ms between 1000
     and 86400000
     and quantum is null and lease_id is null and job_id is null) is not true
   then
@@ -4576,7 +4605,8 @@ begin
     select distinct d.lane
     from (select unnest((round.drawn).lane_of) as lane, unnest((round.drawn).keys) as key) d
     where d.key not in (select t.key from unnest(taken) t(key)));
-  pass.partial := v_cut <> '{}' or exists (select from unnest(round.asked) l where l.most = 0);
+  pass.partial := pass.partial or v_cut <> '{}' or exists (select from unnest(round.asked) l
+    where l.most = 0);
   -- What a policy refused was not cut short by the capacity: its turn is over.
   pass.cut := array(select c from unnest(v_cut) c where c <> all (pass.closed));
   pass.dry := pass.dry || array(
@@ -4682,6 +4712,8 @@ begin
       v_vain := v_vain + 1;
     end if;
   end loop;
+  -- Where no line is left, each has had all that it could have, and none is owed a turn.
+  v_pass.partial := v_pass.partial and coalesce(cardinality(v_lanes), 0) > 0;
   v_pass.reached := :SCHEMA.lanes_reached(v_pass, at_ms);
   v_pass.moves := v_pass.reached is not null or v_pass.shares is not null or quantum is not null
     or v_pass.partial;
@@ -5304,6 +5336,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  v_turn record;
   v_lane bigint;
 begin
   if pass.crowded then
@@ -5317,19 +5350,25 @@ begin
     perform :SCHEMA.serve_lanes(array(
       select l.no from unnest(pass.lanes) l where l.place = any (pass.asked)), at_ms);
   else
-    -- Some got one more than others, or were not asked: only then does it matter who is next.
-    perform :SCHEMA.serve_lanes(array(
+    -- Some got more than others, or were not asked: only then does it matter who is next. Who got most is
+    -- last.
+    for v_turn in
       with got as (
-        select l.queue, l.part, count(*) as jobs
-        from unnest((pass.chosen).lane_of) c(lane)
-        join unnest(pass.lanes) l on l.place = c.lane
+        select l.queue, l.part, count(c.lane) as jobs
+        from unnest(pass.lanes) l
+        left join unnest((pass.chosen).lane_of) c(lane) on c.lane = l.place
+        where l.place <> all (pass.dry || pass.held)
         group by l.queue, l.part
+        having count(c.lane) > 0 or not bool_or(l.place = any (pass.asked))
       )
-      select l.no
+      select array_agg(l.no) as lanes, row_number() over (order by coalesce(g.jobs, 1)) - 1 as behind
       from unnest(pass.lanes) l
-      where l.place = any (pass.dry) or l.part in (
-        select g.part from got g where g.jobs = (select max(m.jobs) from got m where m.queue = g.queue))),
-      at_ms);
+      left join got g on g.part = l.part
+      where l.place = any (pass.dry) or g.jobs > (select min(m.jobs) from got m where m.queue = g.queue)
+      group by coalesce(g.jobs, 1)
+    loop
+      perform :SCHEMA.serve_lanes(v_turn.lanes, at_ms + v_turn.behind);
+    end loop;
   end if;
   if pass.crowded then
     for v_lane in select l.no from unnest(pass.lanes) l where l.place = any (pass.dry) loop
@@ -5378,6 +5417,15 @@ declare
 begin
   v_mine := array(select l.no from :SCHEMA.lane l where l.no = any (lanes) order by l.no for update skip
     locked);
+  -- Beside a dying row that counts stands the one that will be left of the line; its turn is over, too.
+  v_mine := v_mine || array(
+    select l.no
+    from :SCHEMA.lane first
+    join :SCHEMA.lane l on l.queue = first.queue and l.partition_key = first.partition_key
+      and l.sticky_worker = first.sticky_worker
+      and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no
+    where first.no = any (v_mine) and first.dying
+    for update of l skip locked);
   update :SCHEMA.lane l
   set served_at_ms = serve_lanes.at_ms
   where l.no = any (v_mine);
@@ -5620,7 +5668,8 @@ revoke all on function :SCHEMA.ack from public;
 --! EndIncluded settle/ack.sql
 --! Included settle/ack_batch.sql
 create or replace function :SCHEMA.ack_batch(
-  job_ids text[], lease_ids text[], fences bigint[], others json default '[]'
+  job_ids text[], lease_ids text[], fences bigint[], others json default '[]',
+    places bigint[] default null
 )
 returns table (ord integer, state text, rejected boolean)
 language plpgsql
@@ -5645,7 +5694,7 @@ begin
       '0..10000 of each');
   end if;
   if others::text <> '[]' then
-    v_acks := :SCHEMA.read_acks(others);
+    v_acks := :SCHEMA.read_acks(others, places);
     v_others := cardinality(v_acks);
   end if;
   v_ended := :SCHEMA.settle_plain(job_ids, lease_ids, fences);
@@ -5671,7 +5720,8 @@ $$;
 comment on function :SCHEMA.ack_batch is
   'What ack_many does, for drivers: others is a list of its acks, and the three lists, of equal length, are '
   'successes with nothing beside them. Returns a row, in order, for each of others (ord from 1) and, counted '
-  'on, for each success whose job is not gone: one without a row is deleted. Errors: HR007.';
+  'on, for each success whose job is not gone: one without a row is deleted. places: the numbers by which an '
+  'error names others, those of a longer list that both come from. Errors: HR007.';
 revoke all on function :SCHEMA.ack_batch from public;
 --! EndIncluded settle/ack_batch.sql
 --! Included settle/ack_many.sql
@@ -5805,7 +5855,7 @@ comment on function :SCHEMA.after_settle is
 revoke all on function :SCHEMA.after_settle from public;
 --! EndIncluded settle/after_settle.sql
 --! Included settle/check_acks.sql
-create or replace function :SCHEMA.check_acks(acks :SCHEMA.ack_input[])
+create or replace function :SCHEMA.check_acks(acks :SCHEMA.ack_input[], places bigint[] default null)
 returns void
 language plpgsql
 stable
@@ -5850,14 +5900,15 @@ begin
   limit 1;
   if found then
     perform :SCHEMA.raise_invalid(split_part(v_bad.fault, '|', 1),
-      split_part(v_bad.fault, '|', 2) || case when cardinality(acks) > 1 then ' (ack ' || v_bad.ord || ')'
-        else '' end,
+      split_part(v_bad.fault, '|', 2) || case when cardinality(acks) > 1 or places is not null
+        then ' (ack ' || coalesce(places[v_bad.ord], v_bad.ord) || ')' else '' end,
       split_part(v_bad.fault, '|', 3));
   end if;
 end;
 $$;
 comment on function :SCHEMA.check_acks is
-  'HR007 for the first value of acks that is missing, unknown or out of bounds.';
+  'HR007 for the first value of acks that is missing, unknown or out of bounds; it names the ack by its '
+  'place in the list, or by its number in places.';
 revoke all on function :SCHEMA.check_acks from public;
 --! EndIncluded settle/check_acks.sql
 --! Included settle/checkpoint.sql
@@ -5920,8 +5971,8 @@ end;
 $$;
 comment on function :SCHEMA.claim_effect is
   'True for the first transaction that claims this effect; false where one that has committed did. Waits for '
-  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after the '
-  'horizon of the janitor. Errors: HR007.';
+  'one that is still open. Call it in the transaction of the effect. The claim is forgotten after 30 days '
+  '(janitor). Errors: HR007.';
 revoke all on function :SCHEMA.claim_effect from public;
 --! EndIncluded settle/claim_effect.sql
 --! Included settle/complete.sql
@@ -5978,7 +6029,7 @@ comment on function :SCHEMA.hold is
 revoke all on function :SCHEMA.hold from public;
 --! EndIncluded settle/hold.sql
 --! Included settle/read_acks.sql
-create or replace function :SCHEMA.read_acks(acks json)
+create or replace function :SCHEMA.read_acks(acks json, places bigint[] default null)
 returns :SCHEMA.ack_input[]
 language plpgsql
 stable
@@ -5989,13 +6040,13 @@ declare
   v_acks :SCHEMA.ack_input[] := :SCHEMA.read_list(acks, 'acks', 'ack', 10000, '{job_id,lease_id,fence,'
     'outcome,error,delay_ms,logs,actual_weight,result_schema_version,result_base64}');
 begin
-  perform :SCHEMA.check_acks(v_acks);
+  perform :SCHEMA.check_acks(v_acks, places);
   return v_acks;
 end;
 $$;
 comment on function :SCHEMA.read_acks is
-  'The JSON of ack_many as rows, checked: HR007 for the first bad value or unknown key. Texts and logs are '
-  'cut to their limits.';
+  'The JSON of ack_many as rows, checked: HR007 for the first bad value or unknown key; places as for '
+  'check_acks. Texts and logs are cut to their limits.';
 revoke all on function :SCHEMA.read_acks from public;
 --! EndIncluded settle/read_acks.sql
 --! Included settle/read_list.sql
@@ -7891,20 +7942,36 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
+declare
+  v_now bigint;
 begin
   perform :SCHEMA.check_text('name', claim_duty.name, 255);
   perform :SCHEMA.check_text('holder', claim_duty.holder, 255);
   perform :SCHEMA.check_duration('lease_ms', claim_duty.lease_ms);
+  -- Most callers belong to a fleet in which somebody else has it: that is to cost no write.
+  if exists (
+      select from :SCHEMA.duty d
+      where d.name = claim_duty.name and d.holder <> claim_duty.holder
+        and d.expires_at_ms >= :SCHEMA.now_ms())
+  then
+    return false;
+  end if;
   -- Who can't have the row now is not to wait for it: somebody is claiming it.
   perform from :SCHEMA.duty d where d.name = claim_duty.name for update skip locked;
   if not found and exists (select from :SCHEMA.duty d where d.name = claim_duty.name) then
     return false;
   end if;
-  insert into :SCHEMA.duty as d (name, holder, expires_at_ms)
-  values (claim_duty.name, claim_duty.holder, :SCHEMA.now_ms() + claim_duty.lease_ms)
+  v_now := :SCHEMA.now_ms();
+  -- The clock has stepped back since: the lease lasts as long as it was to last, not as long as the step.
+  update :SCHEMA.duty d
+  set claimed_at_ms = v_now, expires_at_ms = v_now + d.expires_at_ms - d.claimed_at_ms
+  where d.name = claim_duty.name and d.claimed_at_ms > v_now;
+  insert into :SCHEMA.duty as d (name, holder, claimed_at_ms, expires_at_ms)
+  values (claim_duty.name, claim_duty.holder, v_now, v_now + claim_duty.lease_ms)
   on conflict (name) do update
-    set holder = excluded.holder, expires_at_ms = excluded.expires_at_ms
-    where d.holder = excluded.holder or d.expires_at_ms < :SCHEMA.now_ms();
+    set holder = excluded.holder, claimed_at_ms = excluded.claimed_at_ms,
+      expires_at_ms = excluded.expires_at_ms
+    where d.holder = excluded.holder or d.expires_at_ms < v_now;
   return found;
 end;
 $$;
@@ -8131,7 +8198,9 @@ begin
         select o.no from :SCHEMA.schedule_event o where o.gone_at_ms < v_now - 30 * v_day
         order by o.gone_at_ms limit max_rows for update skip locked));
     when 'sleeper' then
-      delete from :SCHEMA.sleeper s where s.until_ms < v_now - 60000;
+      delete from :SCHEMA.sleeper s where s.worker = any (array(
+        select o.worker from :SCHEMA.sleeper o where o.until_ms < v_now - 60000
+        limit max_rows for update skip locked));
     when 'queue' then
       return :SCHEMA.retire_queues(max_rows);
     when 'lane' then
@@ -8177,8 +8246,9 @@ $$;
 comment on function :SCHEMA.janitor is
   'Removes what has outlived its horizon, at most max_rows of each: throttle windows that ended; effects, '
   'counts per minute, the history of jobs that are gone, finished operations, unused duties, errors of '
-  'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent for a '
-  'day; what is stored about queues idle for an hour; lines that stay empty. Errors: HR007.';
+  'sweeps and events of deleted schedules of 30 days; archived jobs past their time; workers silent and run '
+  'leases expired for a day; what is stored about queues idle for an hour; numbers of enqueues and sleepers '
+  'past their time; lines that stay empty. Errors: HR007.';
 revoke all on function :SCHEMA.janitor from public;
 --! EndIncluded sweep/janitor.sql
 --! Included sweep/lose_leases.sql
@@ -9027,22 +9097,22 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 begin
   return query
     select m.name, m.queue, m.max_concurrent, m.on_saturated,
-      (select count(*) from :SCHEMA.lease l
-        cross join lateral unnest(l.keys) k(key)
-        join :SCHEMA.job j on j.key = k.key and j.lease_no = l.lease_no
-        where l.queue = m.queue)
+      (select count(*) from :SCHEMA.held_place h where h.queue = m.queue)
     from :SCHEMA.concurrency_limit m
     order by m.name
     limit 10000;
 end;
 $$;
 comment on function :SCHEMA.concurrency_limits is
-  'The ceilings, with how many jobs of the queue run now in all its partitions.';
+  'The ceilings, at most 10,000, with how many jobs of the queue run now in all its partitions.';
 revoke all on function :SCHEMA.concurrency_limits from public;
 --! EndIncluded policy/concurrency_limits.sql
 --! Included policy/delete_concurrency_limit.sql
@@ -9102,9 +9172,8 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_queue text := coalesce(nullif(partitions.queue, ''), 'default');
+  v_queue text := :SCHEMA.queue_name(partitions.queue);
 begin
-  perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_max_rows(max_rows, 1000);
   return query
     select p.partition_key,
@@ -9146,9 +9215,9 @@ end;
 $$;
 comment on function :SCHEMA.partitions is
   'The partitions of a queue that have had work lately: jobs in line (at most 1000 counted), jobs running '
-  '(where the queue has a ceiling), what a turn cut short is still owed, when it was last served, and what '
-  'holds back the first in line: paused, quarantine, deadline, rate_class, concurrency_limit, or null. Page '
-  'on with after. Errors: HR007.';
+  '(where the queue has a ceiling, else 0), what a turn cut short is still owed, when it last went to the '
+  'back of the turns (0: it is at the front, or takes none), and what holds back the first in line: paused, '
+  'quarantine, deadline, rate_class, concurrency_limit, or null. Page on with after. Errors: HR007.';
 revoke all on function :SCHEMA.partitions from public;
 --! EndIncluded policy/partitions.sql
 --! Included policy/quarantine_bare.sql
@@ -9439,10 +9508,9 @@ set lock_timeout = '250ms'
 as $$
 #variable_conflict use_column
 declare
-  v_queue text := coalesce(nullif(upsert_concurrency_limit.queue, ''), 'default');
+  v_queue text := :SCHEMA.queue_name(upsert_concurrency_limit.queue);
 begin
   perform :SCHEMA.check_text('name', upsert_concurrency_limit.name, 255);
-  perform :SCHEMA.check_text('queue', v_queue, 255);
   perform :SCHEMA.check_range('max_concurrent', upsert_concurrency_limit.max_concurrent, 1, 2147483647);
   if coalesce(upsert_concurrency_limit.on_saturated, '') not in ('queue', 'discard', 'cancel_incoming',
     'cancel_running') then
@@ -9626,6 +9694,8 @@ begin
   select array_agg(cast(m as :SCHEMA.job)) into v_moved from moved m;
   insert into :SCHEMA.tally (queue, at_ms, depth)
   select m.queue, v_now, count(*) from unnest(v_moved) m group by m.queue;
+  -- An end that spends no attempt, and a retry, may follow each other any number of times.
+  perform :SCHEMA.trim_attempts(m.key) from unnest(v_moved) m;
   perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(v_moved));
   return coalesce(cardinality(v_moved), 0);
 end;
@@ -9668,8 +9738,9 @@ begin
   end if;
   insert into :SCHEMA.attempt (
     job_key, job_id, kind, queue, attempt, fence, worker, started_at_ms, finished_at_ms, outcome, error)
-  select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, b.attempt + 1, b.fence, l.worker,
-    b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker || ' held the job'
+  select b.key, :SCHEMA.job_id(b.key, b.id), b.kind, b.queue, least(b.attempt, 2147483646) + 1,
+    b.fence, l.worker, b.claimed_at_ms, v_now, 'cancelled', 'cancelled by an operator while ' || l.worker
+      || ' held the job'
   from unnest(v_before) b
   join :SCHEMA.lease l on l.lease_no = b.lease_no
   where b.key <> all (v_closed)
@@ -9805,19 +9876,13 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set jit = off
 set lock_timeout = '2s'
 as $$
 declare
   v_job :SCHEMA.job := :SCHEMA.lock_job(promote_job.id);
 begin
   perform :SCHEMA.check_state(v_job, 'promoted', '{pending}');
-  update :SCHEMA.job j
-  set state = 'available', scheduled_at_ms = :SCHEMA.now_ms()
-  where j.key = v_job.key
-  returning * into v_job;
-  perform :SCHEMA.open_lanes(:SCHEMA.lanes_for(array[v_job]));
+  perform :SCHEMA.move_jobs('promote', array[v_job.key]);
 end;
 $$;
 comment on function :SCHEMA.promote_job is
@@ -10717,7 +10782,9 @@ end;
 $$;
 comment on function :SCHEMA.set_archive_policy is
   'Has finished jobs of a queue copied to the archive when they are evicted, to be kept there for '
-  'retention_ms. What is in the archive keeps the time it came with. Errors: HR007.';
+  'retention_ms: payload, headers and attempts, but no result, output or checkpoint. A job that succeeds '
+  'without a retention is deleted at once, not evicted, and leaves no copy: give those that are to be '
+  'archived one. What is in the archive keeps the time it came with. Errors: HR007.';
 revoke all on function :SCHEMA.set_archive_policy from public;
 --! EndIncluded policy/set_archive_policy.sql
 --! Included policy/clear_archive_policy.sql
@@ -11351,7 +11418,7 @@ $$;
 comment on function :SCHEMA.declare_sleep is
   'Asks to be notified, for for_ms, of jobs that become available in these queues (none named: in any). '
   'Declare, admit once more, then sleep: what came before the declaration is found by that admit. An admit '
-  'that claims ends it. Errors: HR007.';
+  'that claims several jobs, or as many as it may, ends it. Errors: HR007.';
 revoke all on function :SCHEMA.declare_sleep from public;
 --! EndIncluded control/declare_sleep.sql
 --! Included control/heartbeat_worker.sql
@@ -14843,4 +14910,4 @@ revoke all on all tables in schema :SCHEMA from public;
 -- The last step of every migration: functions that were made anew have lost their grants.
 select :SCHEMA.apply_grants();
 
-insert into :SCHEMA.schema_migration (version, name) values (1, 'foundation');
+insert into :SCHEMA.schema_migration (version, name) values (1, 'initial');

@@ -131,7 +131,12 @@ begin
   assert v_hint.id is null and v_hint.next_due_ms = (select scheduled_at_ms from :SCHEMA.get_job(v_id)), to_jsonb(v_hint);
   assert v_hint.refused = '{}';
   assert v_hint.next_due_ms - v_hint.store_now_ms between 1 and 60000, to_jsonb(v_hint);
+  -- One that can't take any asks when there will be more.
+  assert (select (id is null, next_due_ms, refused) = (true, v_hint.next_due_ms, '{}')
+    from :SCHEMA.admit_hinted('w', array['d'], 0, 1000));
   perform pg_temp.later(70000);
+  assert (select next_due_ms > v_hint.next_due_ms from :SCHEMA.admit_hinted('w', array['d'], 0, 1000))
+    and pg_temp.state(v_id) = 'scheduled';
   assert array(select id from :SCHEMA.admit('w', array['d'], 10)) = array[v_id];
 end;
 $test$;
@@ -198,7 +203,7 @@ begin
 end;
 $test$;
 
--- test: counters at the end of their range hold up nobody
+-- test: counters at the end of their range hold up nobody (R-52)
 do $test$
 declare
   v_claim record;
@@ -230,7 +235,7 @@ begin
 end;
 $test$;
 
--- test: attempt-neutral outcomes leave every counter alone
+-- test: attempt-neutral outcomes leave every counter alone (R-52)
 do $test$
 declare
   v_claim record;

@@ -93,3 +93,69 @@ begin
   assert (select count(distinct s) from unnest(v_served) s) = 40, v_served;
 end;
 $test$;
+
+-- test: a line that was empty and comes back takes its turn like the others, though its first row is being retired
+do $test$
+declare
+  v_served text[] := '{}';
+begin
+  perform pg_temp.put('{"partition_key": "back"}');
+  for v_job in 1..3 loop
+    for v_at in 1..64 loop
+      perform pg_temp.put(jsonb_build_object('partition_key', 'p' || v_at));
+    end loop;
+  end loop;
+  perform :SCHEMA.admit('w', array['q'], 64);
+  perform :SCHEMA.admit('w', array['q'], 64);
+  assert (select dying from :SCHEMA.lane where partition_key = 'back');
+  for v_job in 1..10 loop
+    perform pg_temp.put('{"partition_key": "back"}');
+  end loop;
+  for v_call in 1..5 loop
+    v_served := v_served || (select partition_key from :SCHEMA.admit('w', array['q'], 1));
+  end loop;
+  assert (select count(*) from unnest(v_served) s where s = 'back') = 1, v_served;
+  assert (select count(*) from :SCHEMA.lane where partition_key = 'back') = 2;
+end;
+$test$;
+
+-- test: lines that run dry in a call leave what they would have had to the others evenly
+do $test$
+declare
+  v_served text[] := '{}';
+begin
+  perform pg_temp.put('{"partition_key": "dry1"}');
+  perform pg_temp.put('{"partition_key": "dry2"}');
+  for v_job in 1..10 loop
+    perform pg_temp.put('{"partition_key": "a"}');
+    perform pg_temp.put('{"partition_key": "b"}');
+  end loop;
+  assert (select count(distinct partition_key) from :SCHEMA.admit('w', array['q'], 4)) = 4;
+  for v_call in 1..4 loop
+    v_served := v_served || array(select partition_key from :SCHEMA.admit('w', array['q'], 3));
+  end loop;
+  assert cardinality(v_served) = 12 and (select count(*) from unnest(v_served) s where s = 'a') = 6, v_served;
+end;
+$test$;
+
+-- test: a line that is held back in the midst of a call gives nobody turn after turn
+do $test$
+declare
+  v_served text[] := '{}';
+begin
+  perform :SCHEMA.upsert_rate_class('none', 0);
+  perform pg_temp.put('{"partition_key": "held", "rate_class": "none"}');
+  for v_job in 1..12 loop
+    for v_at in 1..10 loop
+      perform pg_temp.put(jsonb_build_object('partition_key', 'p' || v_at));
+    end loop;
+  end loop;
+  for v_call in 1..20 loop
+    perform pg_sleep(0.002);
+    v_served := v_served || array(select partition_key from :SCHEMA.admit('w', array['q'], 3));
+  end loop;
+  assert (select count(distinct s) from unnest(v_served[:15]) s) = 10, v_served;
+  assert cardinality(v_served) = 60 and 5 <= all (
+    select count(*) from unnest(v_served) s group by s), v_served;
+end;
+$test$;

@@ -52,7 +52,7 @@ begin
 end;
 $test$;
 
--- test: payload bytes are kept exactly
+-- test: payload bytes are kept exactly (R-50)
 do $test$
 declare
   v_text text := '{"id":1970670598291982290,"x":1e400,  "a":1,"a":2}';
@@ -121,7 +121,7 @@ begin
 end;
 $test$;
 
--- test: the same again is a success that writes nothing
+-- test: the same again is a success that writes nothing (R-42)
 do $test$
 declare
   v_row record;

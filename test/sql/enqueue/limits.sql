@@ -103,7 +103,7 @@ begin
       ('{"kind": "a", "unique_key": "r", "unique_replace": ["kind"]}', 'HR007 unique_replace'),
       ('{"kind": "a", "unique_key": "r", "unique_replace": "payload"}', 'HR007 unique_replace'),
       ('{"kind": "a", "unique_key": "r", "unique_replace": ["payload"], "unique_window_ms": 5}', 'HR007 unique_replace'),
-      ('{"kind": "a", "unique_debounce_ms": 5}', 'HR007 unique_replace'),
+      ('{"kind": "a", "unique_debounce_ms": 5}', 'HR007 unique_debounce_ms'),
       ('{"kind": "a", "unique_key": "d", "unique_debounce_ms": -5}', 'HR007 unique_debounce_ms'),
       ('{"kind": "a", "unique_key": "d", "unique_debounce_ms": 5, "delay_ms": 1}', 'HR007 unique_debounce_ms'),
       ('{"kind": "a", "pending": true, "delay_ms": 1}', 'HR007 pending'),
@@ -199,7 +199,7 @@ begin
 end;
 $test$;
 
--- test: one id twice in a batch is an id conflict, replace wants a batch of one
+-- test: one id twice in a batch is an id conflict, replace wants a batch of one (R-23)
 do $test$
 declare
   v_refusal jsonb;

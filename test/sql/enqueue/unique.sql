@@ -27,7 +27,7 @@ create function pg_temp.clash(job jsonb) returns jsonb language sql as $$
   select pg_temp.refusal(format('select pg_temp.put(%L::jsonb)', job));
 $$;
 
--- test: a lifecycle key is held in every unfinished state and free afterwards
+-- test: a lifecycle key is held in every unfinished state and free afterwards (R-27)
 do $test$
 declare
   v_id text;
@@ -60,7 +60,7 @@ begin
 end;
 $test$;
 
--- test: a key survives two crashes and is free when the third quarantines
+-- test: a key survives two crashes and is free when the third quarantines (R-27)
 do $test$
 declare
   v_id text := pg_temp.put('{"queue": "c", "unique_key": "k", "payload": "poison"}');
@@ -79,7 +79,7 @@ begin
 end;
 $test$;
 
--- test: keys are bytes
+-- test: keys are bytes (R-24)
 do $test$
 declare
   v_key bytea;
@@ -105,7 +105,7 @@ begin
 end;
 $test$;
 
--- test: a scope is a kind or all of them, and none runs into another
+-- test: a scope is a kind or all of them, and none runs into another (R-25)
 do $test$
 begin
   perform pg_temp.put('{"kind": "a", "unique_key": "bc"}');
@@ -116,6 +116,20 @@ begin
   assert pg_temp.clash('{"kind": "sms", "unique_key": "1", "unique_scope": "global"}') ->> 'existing_id' = 'global';
   assert pg_temp.clash('{"kind": "email", "unique_key": "1", "unique_scope": "kind"}') ->> 'existing_id' = 'email';
   assert (select kind from :SCHEMA.get_job('global')) = 'email';
+end;
+$test$;
+
+-- test: a key that a batch has twice is a duplicate of the job before it, and nothing is inserted (R-23)
+do $test$
+declare
+  v_batch text := '[{"kind": "a", "unique_key": "k1"}, {"kind": "a", "unique_key": "k2"}, {"kind": "a", "unique_key": "k1"}]';
+begin
+  assert pg_temp.refusal(format('select from :SCHEMA.enqueue_many(%L)', v_batch))
+    @> '{"code": "HR001", "existing_id": null, "replaced": false, "repeats_job": 1}';
+  assert (select array_agg(disposition order by ord) = array['withheld', 'withheld', 'duplicate']
+    and array_agg(id) = array[null, null, null]::text[] and (array_agg(detail order by ord))[3] = '{"repeats_job": 1}'
+    from :SCHEMA.enqueue_many(v_batch::json, 'report'));
+  assert not exists (select from :SCHEMA.job);
 end;
 $test$;
 
@@ -178,7 +192,7 @@ begin
 end;
 $test$;
 
--- test: a running holder is not replaced, and the producer hears of it
+-- test: a running holder is not replaced, and the producer hears of it (R-26)
 do $test$
 declare
   v_refusal jsonb;

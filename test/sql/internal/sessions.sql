@@ -19,7 +19,7 @@ create function pg_temp.state(id text) returns text language sql as $$
   select state from :SCHEMA.get_job(id);
 $$;
 
--- test: nothing depends on the session's settings or on what stands in its path
+-- test: nothing depends on the session's settings or on what stands in its path (R-92)
 create schema other;
 create table other.job (x integer);
 create table other.lease (x integer);
@@ -66,7 +66,7 @@ begin
 end;
 $test$;
 
--- test: instants are those of the call, not of the transaction
+-- test: instants are those of the call, not of the transaction (R-93)
 do $test$
 declare
   v_begun bigint := extract(epoch from now()) * 1000;
@@ -89,7 +89,7 @@ begin
 end;
 $test$;
 
--- test: any text up to 255 bytes is a name, kept byte for byte and apart from similar ones
+-- test: any text up to 255 bytes is a name, kept byte for byte and apart from similar ones (R-54)
 do $test$
 declare
   c_names text[] := array['image-worker-queue', 'webapp/user.created', 'a"b''c;drop table x;--', '$$', '%I %s', E'\\', '🦁',

@@ -271,6 +271,14 @@ begin
   assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L)',
     v_claim.id, v_claim.lease_id, v_claim.fence,
     '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "mistake"}]')) ->> 'field' = 'outcome';
+  -- In a longer list that was taken apart, an ack has the number of its place there.
+  assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L, array[4, 7])',
+    v_claim.id, v_claim.lease_id, v_claim.fence,
+    '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "skip"}, '
+    '{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "mistake"}]')) ->> 'reason' = 'is unknown: mistake (ack 7)';
+  assert pg_temp.refusal(format('select from :SCHEMA.ack_batch(array[%L], array[%L], array[%s], %L, array[2])',
+    v_claim.id, v_claim.lease_id, v_claim.fence,
+    '[{"job_id": "x", "lease_id": "l", "fence": 1, "outcome": "snooze"}]')) ->> 'reason' = 'is needed for a snooze (ack 2)';
   assert pg_temp.state('whole') = 'running', 'nothing is written';
 end;
 $test$;
@@ -332,7 +340,7 @@ begin
 end;
 $test$;
 
--- test: back-off stays within its bounds for every attempt number
+-- test: back-off stays within its bounds for every attempt number (R-99)
 do $test$
 declare
   v_attempt integer;
@@ -397,6 +405,23 @@ begin
 end;
 $test$;
 
+-- test: history keeps its newest fifty of ends that spend no attempt, too
+do $test$
+declare
+  v_claim record;
+begin
+  perform pg_temp.put('{"id": "h", "queue": "h"}');
+  for v_round in 1..60 loop
+    select * into v_claim from :SCHEMA.admit('w', array['h']);
+    perform :SCHEMA.ack('h', v_claim.lease_id, v_claim.fence, 'skip', 'round ' || v_round);
+    perform :SCHEMA.operator_retry('h');
+  end loop;
+  assert (select attempt from :SCHEMA.get_job('h')) = 0;
+  assert (select count(*) from :SCHEMA.attempt) = 50, (select count(*) from :SCHEMA.attempt);
+  assert exists (select from :SCHEMA.attempt where error = 'round 60');
+end;
+$test$;
+
 -- test: a checkpoint is an object within its bounds
 do $test$
 declare
@@ -431,7 +456,7 @@ begin
 end;
 $test$;
 
--- test: renew extends what is held and returns exactly what is not
+-- test: renew extends what is held and returns exactly what is not (R-08)
 do $test$
 declare
   v_claims jsonb;
@@ -465,7 +490,7 @@ begin
 end;
 $test$;
 
--- test: renew takes an empty list, and refuses what is no list or no time
+-- test: renew takes an empty list, and refuses what is no list or no time (R-08)
 do $test$
 begin
   assert not exists (select from :SCHEMA.renew('[]', 1));

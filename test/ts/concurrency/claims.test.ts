@@ -233,7 +233,7 @@ claims("an effect is claimed by the transaction that commits", async () => {
   }
 });
 
-claims("a stale holder's transaction rolls back with its business writes", async () => {
+claims("a stale holder's transaction rolls back with its business writes (R-15)", async () => {
   const queue = "once";
   await query("create table public.domain (id text)");
   const id = await enqueue(database, { queue });

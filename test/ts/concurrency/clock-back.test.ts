@@ -129,16 +129,18 @@ back("loses nothing and exceeds neither budget nor ceiling under eight gates", a
 
 back("lets new jobs run at once, and holds nothing up for longer than it stepped", async () => {
   await query("select :SCHEMA.upsert_rate_class('api', 100, 1000, 5)");
-  await query("select :SCHEMA.upsert_schedule('minutely', '* * * * *', 'tick', queue => 'ticks')");
-  await moveClock(61_000);
+  await query("select :SCHEMA.upsert_schedule('hourly', '0 * * * *', 'tick', queue => 'ticks')");
+  // Just behind a tick, and far from the next one, however long this takes.
+  const hour = 3_600_000;
+  await moveClock(hour - ((await now()) % hour) + 1000);
   await query("select * from :SCHEMA.tick_schedules()");
   const ticks = (await admit({ queues: ["ticks"] })).claims.length;
   assert.ok(ticks >= 1);
   await enqueue(15);
   const before = await enqueue(3, { queue: "before" });
   assert.is((await admit({ capacity: 15 })).claims.length, 15);
-  const [later] = await enqueue(1, { queue: "due", delay_ms: 5000 });
-  for (const step of [-1, -60_000, -3_600_000]) {
+  const [later] = await enqueue(1, { queue: "due", delay_ms: 600_000 });
+  for (const step of [-1, -60_000, -hour]) {
     await enqueue(5, { rate_class: "api", queue: "rated" });
     await admit({ queues: ["rated"] });
     await moveClock(step);
@@ -158,7 +160,7 @@ back("lets new jobs run at once, and holds nothing up for longer than it stepped
     );
     await moveClock(-step);
   }
-  await moveClock(5001);
+  await moveClock(600_001);
   assert.equal(
     (await admit({ queues: ["due"] })).claims.map(({ id }) => id),
     [later],
@@ -179,6 +181,28 @@ back("gives no token twice where some were left", async () => {
   // One a minute may have come in, where this takes so long.
   const left = (await admit({ capacity: 20 })).claims.length;
   assert.ok(left >= 4 && left <= 6, `${left} were left`);
+});
+
+back("lets a duty of a dead holder last no longer than its lease, and a living one keep it", async () => {
+  const claim = (name: string, holder: string): Promise<boolean> =>
+    one<boolean>("select :SCHEMA.claim_duty($1, $2, 60000)", [name, holder]);
+  for (const name of ["dead", "alive"]) assert.ok(await claim(name, "a"));
+  await moveClock(-3_600_000);
+  // Whoever asks first sees the step; nobody loses a duty to it.
+  assert.not.ok(await claim("dead", "b"));
+  assert.not.ok(await claim("alive", "b"));
+  assert.ok(await claim("alive", "a"));
+  await moveClock(40_000);
+  assert.ok(await claim("alive", "a"));
+  assert.not.ok(await claim("dead", "b"));
+  await moveClock(40_000);
+  assert.ok(await claim("dead", "b"));
+  assert.not.ok(await claim("dead", "a"));
+  assert.not.ok(await claim("alive", "b"));
+  // One that was given up is free, whatever the clock has done.
+  await query("select :SCHEMA.release_duty('dead', 'b')");
+  await moveClock(-3_600_000);
+  assert.ok(await claim("dead", "c"));
 });
 
 back("lets a duty that had failed run again", async () => {

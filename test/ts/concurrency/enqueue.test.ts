@@ -47,7 +47,7 @@ for (const [name, key] of [
   ["id", { id: "chosen", payload: 1 }],
 ] as const) {
   producers(
-    `a producer waits for the rival that holds its ${name}: rolled back it is in, committed it is told`,
+    `a producer waits for the rival that holds its ${name}: rolled back it is in, committed it is told (R-20)`,
     async () => {
       const [first, second] = [await database.connect(), await database.connect()];
       await first.query("begin");
@@ -112,7 +112,7 @@ producers("a replace that meets a claim in flight says that it replaced nothing"
   assert.equal((await waiting).fields, { existing_id: id, replaced: false });
 });
 
-producers("batches of shuffled keys never deadlock, and each key ends with one live job", async () => {
+producers("batches of shuffled keys never deadlock, and each key ends with one live job (R-22)", async () => {
   const keys = Array.from({ length: 60 }, (_, n) => `key-${n}`);
   const workers = concurrently(database, 2, async (client, index) => {
     for (let n = 0; n < 25; n++) {
@@ -215,7 +215,7 @@ producers("lists of shuffled ids and keys never deadlock, and no id is there twi
 });
 
 producers(
-  "key lists in opposite order in callers' transactions: one of them is told, by SQLSTATE",
+  "key lists in opposite order in callers' transactions: one of them is told, by SQLSTATE (R-22)",
   async () => {
     const [first, second] = [await database.connect(), await database.connect()];
     await first.query("begin");
@@ -280,7 +280,7 @@ producers("single enqueues in one order wait for each other and never deadlock",
 });
 
 producers(
-  "an open producer holds up nobody, not even in a queue and a partition that nobody has seen",
+  "an open producer holds up nobody, not even in a queue and a partition that nobody has seen (R-29)",
   async () => {
     for (const fresh of [false, true]) {
       const queue = fresh ? "brand-new" : "known";
@@ -321,7 +321,7 @@ producers(
   },
 );
 
-producers("with a limit producers wait for each other, and the limit holds", async () => {
+producers("with a limit producers wait for each other, and the limit holds (R-29)", async () => {
   await query("select :SCHEMA.set_enqueue_limit('limited', 10)");
   const results = await concurrently(database, 6, async (client) => {
     let inserted = 0;

@@ -136,7 +136,7 @@ for (const [name, prepare] of stages) {
   });
 }
 
-plans("under an old snapshot a claim costs no more after fifty rounds than after five", async () => {
+plans("under an old snapshot a claim costs no more after fifty rounds than after five (R-80)", async () => {
   const queue = "old";
   const old = await database.connect();
   await old.query("begin isolation level repeatable read");

@@ -17,7 +17,7 @@ const isDead = (error: unknown): boolean =>
     `${(error as { code?: string }).code} ${String(error)}`,
   );
 
-sweeps("sweeps pass over locked rows and move the rest", async () => {
+sweeps("sweeps pass over locked rows and move the rest (R-30)", async () => {
   const ids = await enqueueAll(
     database,
     Array.from({ length: 20 }, (_, n) => ({ queue: "locked", delay_ms: 1, retention_ms: 1, payload: n })),
@@ -58,6 +58,20 @@ sweeps("sweeps pass over locked rows and move the rest", async () => {
   assert.is(await count(":SCHEMA.evict_retained(1000)"), 1);
 });
 
+sweeps("who can't have a duty writes nothing", async () => {
+  const client = await database.connect();
+  await query("select :SCHEMA.claim_duty('taken', 'holder', 60000)");
+  const claims = async (holder: string): Promise<unknown[]> => {
+    await client.query("begin");
+    await client.query(sql("select :SCHEMA.claim_duty('taken', $1, 60000)"), [holder]);
+    const { rows } = await client.query("select pg_current_xact_id_if_assigned() is not null as wrote");
+    await client.query("commit");
+    return rows;
+  };
+  assert.equal(await claims("other"), [{ wrote: false }]);
+  assert.equal(await claims("holder"), [{ wrote: true }]);
+});
+
 sweeps("a duty is run by one holder at a time, and nobody waits for it", async () => {
   await query("select from :SCHEMA.run_duties('first')");
   await moveClock(database, 20_000);
@@ -80,79 +94,82 @@ sweeps("a duty is run by one holder at a time, and nobody waits for it", async (
   assert.equal(await query("select from :SCHEMA.run_duties('frozen')"), []);
 });
 
-sweeps("a backend killed in the middle of any call leaves no job missing, doubled or held", async () => {
-  const queue = "killed";
-  const total = 600;
-  await enqueueAll(
-    database,
-    Array.from({ length: total }, (_, n) => ({ queue, partition_key: `p${n % 20}`, payload: n })),
-  );
-  const done: string[] = [];
-  let kills = 0;
-  const pids = new Set<number>();
-  const until = Date.now() + 8000;
-  const work = async (index: number): Promise<void> => {
-    let client = await database.connect();
-    pids.add(backendPid(client));
-    while (Date.now() < until) {
-      try {
-        const { rows } = await client.query<Claim>(
-          sql("select id, lease_id, fence from :SCHEMA.admit($1, array[$2], 5, 500)"),
-          [`w${index}`, queue],
-        );
-        await sleep(Math.random() * 10);
-        const acks = rows.map((claim) => ({ ...claim, outcome: "success" }));
-        const answers = await ackBatch(client, database, acks);
-        done.push(...answers.filter(({ state }) => state !== null).map(({ id }) => id));
-        await client.query(sql("select from :SCHEMA.reclaim_expired()"));
-      } catch (error) {
-        if (!isDead(error)) throw error;
-        client = await database.connect();
-        pids.add(backendPid(client));
+sweeps(
+  "a backend killed in the middle of any call leaves no job missing, doubled or held (R-33)",
+  async () => {
+    const queue = "killed";
+    const total = 600;
+    await enqueueAll(
+      database,
+      Array.from({ length: total }, (_, n) => ({ queue, partition_key: `p${n % 20}`, payload: n })),
+    );
+    const done: string[] = [];
+    let kills = 0;
+    const pids = new Set<number>();
+    const until = Date.now() + 8000;
+    const work = async (index: number): Promise<void> => {
+      let client = await database.connect();
+      pids.add(backendPid(client));
+      while (Date.now() < until) {
+        try {
+          const { rows } = await client.query<Claim>(
+            sql("select id, lease_id, fence from :SCHEMA.admit($1, array[$2], 5, 500)"),
+            [`w${index}`, queue],
+          );
+          await sleep(Math.random() * 10);
+          const acks = rows.map((claim) => ({ ...claim, outcome: "success" }));
+          const answers = await ackBatch(client, database, acks);
+          done.push(...answers.filter(({ state }) => state !== null).map(({ id }) => id));
+          await client.query(sql("select from :SCHEMA.reclaim_expired()"));
+        } catch (error) {
+          if (!isDead(error)) throw error;
+          client = await database.connect();
+          pids.add(backendPid(client));
+        }
+      }
+    };
+    const killer = async (): Promise<void> => {
+      while (Date.now() < until) {
+        await sleep(60 + Math.random() * 60);
+        const victims = [...pids];
+        const victim = victims[Math.floor(Math.random() * victims.length)] ?? 0;
+        const [row] = await query<{ ok: boolean }>("select pg_terminate_backend($1) as ok", [victim]);
+        pids.delete(victim);
+        if (row?.ok) kills++;
+      }
+    };
+    await Promise.all([...Array.from({ length: 6 }, (_, index) => work(index)), killer()]);
+    assert.ok(kills > 10, `${kills} kills`);
+
+    for (let round = 0; round < 40; round++) {
+      await moveClock(database, 30_000);
+      await query("select from :SCHEMA.reclaim_expired()");
+      await query("select :SCHEMA.promote_due()");
+      const claims = await admit(database, { queue, capacity: 1000, leaseMs: 10_000_000 });
+      for (const claim of claims) {
+        await query("select :SCHEMA.ack($1, $2, $3)", [claim.id, claim.lease_id, claim.fence]);
+        done.push(claim.id);
       }
     }
-  };
-  const killer = async (): Promise<void> => {
-    while (Date.now() < until) {
-      await sleep(60 + Math.random() * 60);
-      const victims = [...pids];
-      const victim = victims[Math.floor(Math.random() * victims.length)] ?? 0;
-      const [row] = await query<{ ok: boolean }>("select pg_terminate_backend($1) as ok", [victim]);
-      pids.delete(victim);
-      if (row?.ok) kills++;
-    }
-  };
-  await Promise.all([...Array.from({ length: 6 }, (_, index) => work(index)), killer()]);
-  assert.ok(kills > 10, `${kills} kills`);
-
-  for (let round = 0; round < 40; round++) {
-    await moveClock(database, 30_000);
-    await query("select from :SCHEMA.reclaim_expired()");
-    await query("select :SCHEMA.promote_due()");
-    const claims = await admit(database, { queue, capacity: 1000, leaseMs: 10_000_000 });
-    for (const claim of claims) {
-      await query("select :SCHEMA.ack($1, $2, $3)", [claim.id, claim.lease_id, claim.fence]);
-      done.push(claim.id);
-    }
-  }
-  assert.is(new Set(done).size, done.length, "a job was acked twice");
-  const left = await query<{ state: string }>("select state from :SCHEMA.job where queue = $1", [queue]);
-  assert.ok(
-    left.every(({ state }) => state === "quarantined"),
-    JSON.stringify(left.slice(0, 5)),
-  );
-  // An ack whose answer was lost with its backend has counted, and is in neither list.
-  assert.ok(done.length + left.length <= total && done.length + left.length >= total - kills * 5);
-  assert.equal(
-    await query(
-      "select from :SCHEMA.lease l where exists (select from :SCHEMA.job j where j.key = any (l.keys) and j.lease_no = l.lease_no)",
-    ),
-    [],
-  );
-});
+    assert.is(new Set(done).size, done.length, "a job was acked twice");
+    const left = await query<{ state: string }>("select state from :SCHEMA.job where queue = $1", [queue]);
+    assert.ok(
+      left.every(({ state }) => state === "quarantined"),
+      JSON.stringify(left.slice(0, 5)),
+    );
+    // An ack whose answer was lost with its backend has counted, and is in neither list.
+    assert.ok(done.length + left.length <= total && done.length + left.length >= total - kills * 5);
+    assert.equal(
+      await query(
+        "select from :SCHEMA.lease l where exists (select from :SCHEMA.job j where j.key = any (l.keys) and j.lease_no = l.lease_no)",
+      ),
+      [],
+    );
+  },
+);
 
 sweeps(
-  "producers, workers, operators and sweeps together: no deadlock, nothing lost, nothing doubled",
+  "producers, workers, operators and sweeps together: no deadlock, nothing lost, nothing doubled (R-28)",
   async () => {
     const queue = "mixed";
     const until = Date.now() + 10_000;

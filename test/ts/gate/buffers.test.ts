@@ -30,7 +30,7 @@ async function touched(call: string, again = false): Promise<number> {
   }
 }
 
-buffers("a call of 16 touches as little at 120,000 waiting jobs as at 400", async () => {
+buffers("a call of 16 touches as little at 120,000 waiting jobs as at 400 (R-81)", async () => {
   const calls = {
     "one partition": "select count(*) from :SCHEMA.admit_hinted('w', '{one}', 16, 1000)",
     "ten partitions": "select count(*) from :SCHEMA.admit_hinted('w', '{ten}', 16, 1000)",

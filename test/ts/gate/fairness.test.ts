@@ -1,3 +1,4 @@
+// timeout: 300 s
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { concurrently } from "../support/concurrently.js";
@@ -70,7 +71,7 @@ fairness("what one partition can't use goes to the others", async () => {
   assert.equal(byPartition((await admit({ capacity: 20 })).claims), { a: 1, b: 19 });
 });
 
-fairness("newcomers start in the first round, by default", async () => {
+fairness("newcomers start in the first round, by default (R-77)", async () => {
   await enqueue(9000, { partition_key: "a" });
   for (let tenant = 0; tenant < 10; tenant++) await enqueue(1, { partition_key: `new${tenant}` });
   const { claims } = await admit({ capacity: 16 });

@@ -1,6 +1,6 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { PgStore } from "../../../src/index.js";
+import { PgStore, type ConnectOptions } from "../../../src/index.js";
 import { testDatabase } from "../support/database.js";
 import { eventually } from "../support/eventually.js";
 
@@ -28,6 +28,17 @@ connect("a pool of its own, one connection more for wake-ups, and nothing left a
   await store.close();
   await eventually("every backend has gone", async () => (await backends()).length === 0);
   assert.is(await store.waitWakeup([], 60_000), null);
+});
+
+connect("a store that listens keeps connections warm, another does only where it is told to", async () => {
+  const kept = async (options: ConnectOptions): Promise<number | undefined> => {
+    const store = await PgStore.connect(database.url, { schema: database.schema, ...options });
+    await store.close();
+    return store.pool.options.min;
+  };
+  assert.is(await kept({ listen: true }), 3);
+  assert.is(await kept({}), 0);
+  assert.is(await kept({ listen: true, minSize: 1 }), 1);
 });
 
 connect("the PG* variables say where, and DDL is never run", async () => {

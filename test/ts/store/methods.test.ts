@@ -358,6 +358,8 @@ methods("ackMany: a row each, in order; one bad lease disturbs nobody", async ()
     ]),
   );
   assert.is(invalid.code, "invalid");
+  assert.is(invalid.fields["field"], "outcome");
+  assert.match(String(invalid.fields["reason"]), /^is unknown: nonsense \(ack 2\)$/);
   assert.is(await stateOf(b.id), "running");
 });
 

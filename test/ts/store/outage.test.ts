@@ -78,7 +78,7 @@ outage("losing every connection at once fails calls, not the process, and servic
 });
 
 outage(
-  "calls into a black hole end within their time, and their connections are not used again",
+  "calls into a black hole end within their time, and their connections are not used again (R-35)",
   async () => {
     const proxy = await startProxy(database.url);
     const store = await PgStore.connect(proxy.url, {
@@ -166,7 +166,7 @@ outage("a server that hangs while it is connected to does not hang the call", as
   }
 });
 
-outage("an enqueue whose answer was lost can be sent again", async () => {
+outage("an enqueue whose answer was lost can be sent again (R-42)", async () => {
   const proxy = await startProxy(database.url);
   const store = await PgStore.connect(proxy.url, {
     schema: database.schema,
@@ -201,36 +201,39 @@ outage("an enqueue whose answer was lost can be sent again", async () => {
   }
 });
 
-outage("a database that turned read-only is unavailable, and its connections are dropped", async () => {
-  const { database: own, close } = await privateServer({ poolSize: 2 });
-  const store = await PgStore.connect(own.url, { schema: own.schema, maxSize: 2, callTimeoutMs: 5_000 });
-  try {
-    const [claim] = await claims(store, "standby", 1);
-    assert.ok(claim);
-    await own.pool.query("alter database headrace_test set default_transaction_read_only = on");
-    await killAll(own.pool);
-    await eventually("the change has come through", async () => {
-      const error = await storeError(store.enqueue([{ kind: "task", queue: "standby" }]));
-      assert.is(error.code, "unavailable");
-      return error.sqlstate === "25006";
-    });
-    assert.is((await storeError(store.ack(claim, "success"))).sqlstate, "25006");
-    assert.is(store.pool.totalCount, 0, "a connection to the standby is kept");
-    await own.pool.query("set default_transaction_read_only = off; alter database headrace_test reset all");
-    await eventually("the primary is back", () =>
-      store.enqueue([{ kind: "task", queue: "standby" }]).then(
-        () => true,
-        () => false,
-      ),
-    );
-    assert.is((await store.getJob(claim.id))?.attempt, 0);
-    assert.is(await store.ack(claim, "success"), "completed");
-  } finally {
-    await store.close();
-    await own.pool.query("alter database headrace_test reset all").catch(() => undefined);
-    await close();
-  }
-});
+outage(
+  "a database that turned read-only is unavailable, and its connections are dropped (R-36)",
+  async () => {
+    const { database: own, close } = await privateServer({ poolSize: 2 });
+    const store = await PgStore.connect(own.url, { schema: own.schema, maxSize: 2, callTimeoutMs: 5_000 });
+    try {
+      const [claim] = await claims(store, "standby", 1);
+      assert.ok(claim);
+      await own.pool.query("alter database headrace_test set default_transaction_read_only = on");
+      await killAll(own.pool);
+      await eventually("the change has come through", async () => {
+        const error = await storeError(store.enqueue([{ kind: "task", queue: "standby" }]));
+        assert.is(error.code, "unavailable");
+        return error.sqlstate === "25006";
+      });
+      assert.is((await storeError(store.ack(claim, "success"))).sqlstate, "25006");
+      assert.is(store.pool.totalCount, 0, "a connection to the standby is kept");
+      await own.pool.query("set default_transaction_read_only = off; alter database headrace_test reset all");
+      await eventually("the primary is back", () =>
+        store.enqueue([{ kind: "task", queue: "standby" }]).then(
+          () => true,
+          () => false,
+        ),
+      );
+      assert.is((await store.getJob(claim.id))?.attempt, 0);
+      assert.is(await store.ack(claim, "success"), "completed");
+    } finally {
+      await store.close();
+      await own.pool.query("alter database headrace_test reset all").catch(() => undefined);
+      await close();
+    }
+  },
+);
 
 outage("hundreds of failing calls leave the pool as it was", async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 3 });

@@ -26,7 +26,7 @@ async function claimOne(job: Partial<Job> = {}): Promise<Claim> {
   return claim;
 }
 
-text("what a caller chooses is refused before any SQL when PostgreSQL can't hold it", async () => {
+text("what a caller chooses is refused before any SQL when PostgreSQL can't hold it (R-48)", async () => {
   for (const value of bad) {
     const jobs: Partial<Job>[] = [
       { kind: value },
@@ -79,7 +79,7 @@ text("what a caller chooses is refused before any SQL when PostgreSQL can't hold
   assert.is((await storeError(nowhere.enqueue([{ kind: "task" }]))).code, "unavailable");
 });
 
-text("an error or a log never makes an ack fail", async () => {
+text("an error or a log never makes an ack fail (R-48)", async () => {
   const error = await claimOne();
   await store.ack(error, "retry", {
     error: "a\0b \ud83d c",
@@ -104,7 +104,7 @@ text("an error or a log never makes an ack fail", async () => {
   assert.equal(entry?.logs?.slice(3), [null, 1, "back\\u0000slash", null]);
 });
 
-text("errors and logs are cut on whole characters", async () => {
+text("errors and logs are cut on whole characters (R-49)", async () => {
   const claim = await claimOne();
   const owl = "🦉";
   await store.ack(claim, "skip", {
@@ -131,7 +131,7 @@ text("errors and logs are cut on whole characters", async () => {
   assert.is(cut?.logs?.[1], owl.repeat(512));
 });
 
-text("payloads arrive as they were given", async () => {
+text("payloads arrive as they were given (R-50)", async () => {
   const bytes = Buffer.from([0, 1, 2, 254, 255, 0]);
   const payloads: [unknown, Buffer][] = [
     [bytes, bytes],
@@ -214,7 +214,7 @@ text("arguments of a wrong kind are invalid before any SQL", async () => {
   assert.is((await storeError(nowhere.enqueue(Array(10_001).fill({ kind: "task" })))).code, "invalid");
 });
 
-text("sizes: up to the limits in one call, beyond them refused before any SQL", async () => {
+text("sizes: up to the limits in one call, beyond them refused before any SQL (R-53)", async () => {
   const mebibyte = 1024 * 1024;
   const full = { kind: "task", queue: "sizes", payload: Buffer.alloc(mebibyte) };
   const refusedHere = async (batch: Job[]): Promise<void> => {
@@ -274,7 +274,7 @@ const names = [
   "x".repeat(255),
 ];
 
-text("names are names: they come back byte for byte, and are not those of others", async () => {
+text("names are names: they come back byte for byte, and are not those of others (R-54)", async () => {
   for (const name of names) {
     const id = `id of ${name}`.slice(0, 255);
     const claim = await claimOne({ queue: name, partitionKey: name, rateClass: name, id, fingerprint: name });
@@ -305,7 +305,7 @@ text("names are names: they come back byte for byte, and are not those of others
   }
 });
 
-text("256 bytes are too many, in both layers", async () => {
+text("256 bytes are too many, in both layers (R-54)", async () => {
   const long = "é".repeat(128);
   for (const job of [
     { queue: long },

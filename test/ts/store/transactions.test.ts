@@ -212,7 +212,7 @@ transactions("a handle that goes out of scope with await using is rolled back", 
 
 const rounds = Array.from({ length: 10 }, (_, round) => round);
 
-transactions("begin while its backend is killed, ten times", async () => {
+transactions("begin while its backend is killed, ten times (R-40)", async () => {
   for (const _ of rounds) {
     const tx = await store.begin();
     await tx.client.query("set local test.leftover = 'yes'");
@@ -229,7 +229,7 @@ transactions("begin while its backend is killed, ten times", async () => {
   }
 });
 
-transactions("handles that are dropped are closed when they are forgotten", async () => {
+transactions("handles that are dropped are closed when they are forgotten (R-40)", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   for (const _ of rounds) {
@@ -247,7 +247,7 @@ transactions("handles that are dropped are closed when they are forgotten", asyn
   await nobodyIdlesInTransaction();
 });
 
-transactions("a callback that throws after an SQL error, ten times", async () => {
+transactions("a callback that throws after an SQL error, ten times (R-40)", async () => {
   for (const round of rounds) {
     try {
       await store.transaction(async (tx) => {
@@ -283,7 +283,7 @@ transactions("a transaction that the callback ended by hand leaves nothing open"
   await nobodyIdlesInTransaction();
 });
 
-transactions("a call that takes too long ends the transaction, ten times", async () => {
+transactions("a call that takes too long ends the transaction, ten times (R-40)", async () => {
   const blocker = await database.connect();
   for (const round of rounds) {
     await blocker.query("begin");

@@ -67,6 +67,27 @@ wakeups("what came between two waits is not lost", async () => {
   assert.is(await store.waitWakeup(["between"], 10_000), "between");
 });
 
+wakeups(
+  "a claim of one job by a worker with room for more leaves it asleep, any other wakes it",
+  async () => {
+    const store = new PgStore(database.pool, { schema: database.schema });
+    const asleep = async (jobs: number, capacity: number): Promise<boolean> => {
+      const queue = `asleep ${jobs} of ${capacity}`;
+      await store.declareSleep("dozer", [queue], 60_000);
+      if (jobs > 0) await store.enqueue(Array.from({ length: jobs }, () => ({ kind: "task", queue })));
+      const claims = await store.admit({ worker: "dozer", queues: [queue], capacity });
+      assert.is(claims.length, Math.min(jobs, capacity));
+      const rows = await database.query("select from :SCHEMA.sleeper where worker = 'dozer'");
+      return rows.length === 1;
+    };
+    assert.ok(await asleep(0, 4));
+    assert.ok(await asleep(1, 4));
+    assert.not.ok(await asleep(2, 4));
+    assert.not.ok(await asleep(4, 4));
+    assert.not.ok(await asleep(1, 1));
+  },
+);
+
 wakeups("nobody asleep: nothing is sent", async () => {
   const store = await listening();
   await ready(store);
@@ -139,7 +160,7 @@ wakeups("without a listening connection there are none, and it says so", async (
   assert.throws(() => opened[0]?.withListen(database.url), /is set already/);
 });
 
-wakeups("the session is restored after each loss, with one backend and a poll", async () => {
+wakeups("the session is restored after each loss, with one backend and a poll (R-37)", async () => {
   const store = await listening();
   await ready(store);
   for (let round = 0; round < 5; round++) {
@@ -159,7 +180,7 @@ wakeups("the session is restored after each loss, with one backend and a poll", 
   await eventually("no backend is left", async () => (await listeners()) === 0);
 });
 
-wakeups("the session never holds a transaction, and listens to the channel", async () => {
+wakeups("the session never holds a transaction, and listens to the channel (R-45)", async () => {
   const store = await listening();
   await ready(store);
   for (let round = 0; round < 20; round++) {
@@ -207,7 +228,7 @@ wakeups("closing while the server is away leaves nothing behind", async () => {
   }
 });
 
-wakeups("a server that restarts is listened to again", async () => {
+wakeups("a server that restarts is listened to again (R-37)", async () => {
   const { server, database: own, close } = await privateServer({ poolSize: 3 });
   try {
     const store = await PgStore.connect(own.url, { schema: own.schema, maxSize: 2, callTimeoutMs: 5_000 });
@@ -234,7 +255,7 @@ wakeups("a server that restarts is listened to again", async () => {
   }
 });
 
-wakeups("installs in one database don't hear each other, whatever their names are", async () => {
+wakeups("installs in one database don't hear each other, whatever their names are (R-46)", async () => {
   const long = "é".repeat(31);
   const schemas = ["Jobs", "jobs", `my-jobs:"x"`, `${long}a`, `${long}b`];
   for (const schema of schemas) await migrate({ pool: database.pool, schema });

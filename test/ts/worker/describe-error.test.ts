@@ -38,7 +38,7 @@ errors("describes whatever is thrown", () => {
   assert.is(describeError(undefined), "undefined was thrown");
 });
 
-errors("survives circles, secrets and size", () => {
+errors("survives circles, secrets and size (R-57)", () => {
   const circle: Error & { self?: unknown; config?: unknown } = new Error("a\u0000b \ud83d");
   circle.cause = circle;
   circle.config = { password: "hunter2", body: Buffer.alloc(5_000_000) };

@@ -202,6 +202,70 @@ loops("a sleeper is declared before the last look, and a wake-up ends the sleep"
   await loop.stop();
 });
 
+interface Sleeping extends Watched {
+  /** What the loop has done, in order. */
+  readonly order: string[];
+  readonly wake: () => void;
+}
+
+/** A loop that is asked for so many jobs, admission by admission, and sleeps until it is woken. */
+async function sleeping(claims: readonly number[], capacity: number): Promise<Sleeping> {
+  const order: string[] = [];
+  let wake = (): void => undefined;
+  const watched = looping(
+    (call) => {
+      order.push("admit");
+      return answer(Array.from({ length: claims[call - 1] ?? 0 }, (_, at) => `job ${call} ${at}`));
+    },
+    {
+      ...rarely,
+      freeSlots: () => capacity,
+      wakeups: {
+        declareSleep: async () => void order.push("declare"),
+        wait: (_timeout, signal) =>
+          new Promise((resolve) => {
+            order.push("sleep");
+            wake = () => resolve("default");
+            signal.addEventListener("abort", () => resolve(null));
+          }),
+      },
+    },
+  );
+  await eventually("sleeps", () => order.includes("sleep"));
+  return { ...watched, order, wake: () => wake() };
+}
+
+for (const [what, claimed, capacity, then] of [
+  ["one job leaves it declared asleep", 1, 4, ["admit", "admit", "sleep"]],
+  ["several jobs end its declaration", 2, 4, ["admit", "declare", "admit", "sleep"]],
+  ["all that it may claim ends its declaration", 1, 1, ["admit", "admit", "declare", "admit", "sleep"]],
+] as const) {
+  loops(what, async () => {
+    const { loop, order, wake } = await sleeping([0, 0, claimed], capacity);
+    const before = order.length;
+    wake();
+    await eventually("sleeps again", () => order.slice(before).includes("sleep"));
+    await loop.stop();
+    assert.equal(order.slice(before), then);
+  });
+}
+
+loops("a wake-up of a job that was claimed before makes the next one no later", async () => {
+  const { random } = Math;
+  // Whoever spreads out would do so for longer than this test waits.
+  Math.random = () => 100_000;
+  try {
+    const { loop, asked, order, wake } = await sleeping([0, 0, 1, 0, 0, 1], 4);
+    for (const admissions of [4, 5, 7]) {
+      wake();
+      await eventually("sleeps again", () => asked.length === admissions && order.at(-1) === "sleep");
+    }
+    await loop.stop();
+  } finally {
+    Math.random = random;
+  }
+});
+
 loops("a wake-up that can't be waited for is a poll", async () => {
   const { loop, asked } = looping(() => answer([]), {
     poll: { min: 5, max: 5 },
