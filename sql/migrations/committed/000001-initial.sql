@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f76666c55386c51c953739fffb15bae5c01ddb52
+--! Hash: sha1:82a899e1b1ac3f9e3b5b06fc08e3e5716f9a526a
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -7952,7 +7952,7 @@ begin
   if exists (
       select from :SCHEMA.duty d
       where d.name = claim_duty.name and d.holder <> claim_duty.holder
-        and d.expires_at_ms >= :SCHEMA.now_ms())
+        and :SCHEMA.now_ms() between d.claimed_at_ms and d.expires_at_ms)
   then
     return false;
   end if;
