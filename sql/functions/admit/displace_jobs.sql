@@ -18,7 +18,7 @@ begin
     return 0;
   end if;
   with victim as (
-    select j.key, j.lease_no, l.worker, j.claimed_at_ms
+    select j.key, j.fence, j.lease_no, l.worker, j.claimed_at_ms
     from :SCHEMA.job j
     join :SCHEMA.lease l on l.lease_no = j.lease_no
     where j.state = 'running' and j.key = any (array(
@@ -30,13 +30,13 @@ begin
     for update of j skip locked
   ), displaced as (
     update :SCHEMA.job j
-    set state = 'cancelled', fence = j.fence + 1, lease_no = null, claimed_at_ms = null, charged = null,
-      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms,
-        :SCHEMA.failed_retention_ms(j.queue))
+    set state = 'cancelled', fence = least(j.fence, 9223372036854775806) + 1, lease_no = null,
+      claimed_at_ms = null, charged = null, finalized_at_ms = v_now,
+        evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
     from victim v
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
-      j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
+      j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, v.fence, v.worker,
       v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
   )
   select array_agg(d.settled) into v_victims from displaced d;

@@ -76,8 +76,8 @@ end;
 $$;
 comment on function :SCHEMA.explain_admission is
   'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, '
-  'concurrency_limit, or its state where that is the reason; admissible where nothing but its place in line '
-  'stands before it (1 is the head; at most 1000 counted). eta_ms: when the reason will have passed, if that '
-  'can be told; for a rate class, counting those ahead in its line at the same weight. No row where there is '
-  'no such job. Errors: HR007.';
+  'concurrency_limit, or its state where that is the reason; admissible where it runs, or nothing but its '
+  'place in line stands before it (1 is the head; at most 1000 counted). eta_ms: when the reason will have '
+  'passed, if that can be told; for a rate class, counting those ahead in its line at the same weight. No '
+  'row where there is no such job. Errors: HR007.';
 revoke all on function :SCHEMA.explain_admission from public;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:82a899e1b1ac3f9e3b5b06fc08e3e5716f9a526a
+--! Hash: sha1:2da22d53d9d6d5bdfed60cc630ba862c31cd8d60
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4876,7 +4876,7 @@ begin
     return 0;
   end if;
   with victim as (
-    select j.key, j.lease_no, l.worker, j.claimed_at_ms
+    select j.key, j.fence, j.lease_no, l.worker, j.claimed_at_ms
     from :SCHEMA.job j
     join :SCHEMA.lease l on l.lease_no = j.lease_no
     where j.state = 'running' and j.key = any (array(
@@ -4888,13 +4888,13 @@ begin
     for update of j skip locked
   ), displaced as (
     update :SCHEMA.job j
-    set state = 'cancelled', fence = j.fence + 1, lease_no = null, claimed_at_ms = null, charged = null,
-      finalized_at_ms = v_now, evict_at_ms = v_now + coalesce(j.retention_ms,
-        :SCHEMA.failed_retention_ms(j.queue))
+    set state = 'cancelled', fence = least(j.fence, 9223372036854775806) + 1, lease_no = null,
+      claimed_at_ms = null, charged = null, finalized_at_ms = v_now,
+        evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
     from victim v
     where j.key = v.key
     returning cast(row(1, :SCHEMA.job_id(j.key, j.id), j.key, j.state, 'displaced', j.queue, j.partition_key,
-      j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, j.fence - 1, v.worker,
+      j.sticky_worker, j.class_key, j.priority, j.scheduled_at_ms, j.kind, j.attempt, v.fence, v.worker,
       v.claimed_at_ms, v.lease_no, true, j.weight, null) as :SCHEMA.settled_job) as settled
   )
   select array_agg(d.settled) into v_victims from displaced d;
@@ -4922,24 +4922,35 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
   v_now bigint := :SCHEMA.now_ms();
+  v_dropped :SCHEMA.job[];
 begin
   with dropped as (
     update :SCHEMA.job j
     set state = cast(drop_saturated.state as :SCHEMA.job_state), finalized_at_ms = v_now,
       evict_at_ms = v_now + coalesce(j.retention_ms, :SCHEMA.failed_retention_ms(j.queue))
     where j.key = any (keys) and j.state = 'available'
-    returning j.queue
+    returning j.*
   )
+  select array_agg(cast(d as :SCHEMA.job)) into v_dropped from dropped d;
   insert into :SCHEMA.tally (queue, at_ms, failed, depth)
-  select d.queue, v_now, count(*), - count(*) from dropped d group by d.queue;
+  select d.queue, v_now, count(*), - count(*) from unnest(v_dropped) d group by d.queue;
+  insert into :SCHEMA.attempt (job_key, job_id, kind, queue, attempt, finished_at_ms, outcome, error)
+  select d.key, :SCHEMA.job_id(d.key, d.id), d.kind, d.queue, d.attempt, v_now,
+    case d.state when 'archived' then 'saturated_discard' else 'saturated_cancel' end,
+    'the ceiling of its partition was full'
+  from unnest(v_dropped) d
+  where not exists (select from :SCHEMA.queue q where q.queue = d.queue and q.history = 'none');
 end;
 $$;
 comment on function :SCHEMA.drop_saturated is
-  'Archives or cancels jobs that came to a full ceiling which does not let them wait.';
+  'Archives or cancels jobs that came to a full ceiling which does not let them wait, and says so in their '
+  'history.';
 revoke all on function :SCHEMA.drop_saturated from public;
 --! EndIncluded admit/drop_saturated.sql
 --! Included admit/end_turns.sql
@@ -12755,10 +12766,10 @@ end;
 $$;
 comment on function :SCHEMA.explain_admission is
   'Why a job is not running, by the rules of the gate: paused, schedule, quarantine, deadline, rate_class, '
-  'concurrency_limit, or its state where that is the reason; admissible where nothing but its place in line '
-  'stands before it (1 is the head; at most 1000 counted). eta_ms: when the reason will have passed, if that '
-  'can be told; for a rate class, counting those ahead in its line at the same weight. No row where there is '
-  'no such job. Errors: HR007.';
+  'concurrency_limit, or its state where that is the reason; admissible where it runs, or nothing but its '
+  'place in line stands before it (1 is the head; at most 1000 counted). eta_ms: when the reason will have '
+  'passed, if that can be told; for a rate class, counting those ahead in its line at the same weight. No '
+  'row where there is no such job. Errors: HR007.';
 revoke all on function :SCHEMA.explain_admission from public;
 --! EndIncluded inspect/explain_admission.sql
 --! Included settle/close_runs.sql

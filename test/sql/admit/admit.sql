@@ -252,3 +252,25 @@ begin
   assert not exists (select from :SCHEMA.list_attempts('n'));
 end;
 $test$;
+
+-- test: what a full ceiling does not let wait says so in its history, unless its queue keeps none
+do $test$
+declare
+  v_strategy text;
+begin
+  foreach v_strategy in array '{discard,cancel_incoming}'::text[] loop
+    perform :SCHEMA.upsert_concurrency_limit(v_strategy, v_strategy, 1, v_strategy);
+    perform pg_temp.put(jsonb_build_object('queue', v_strategy, 'id', v_strategy || n)) from generate_series(1, 3) n;
+    assert (select count(*) from :SCHEMA.admit('w', array[v_strategy], 10)) = 1;
+  end loop;
+  assert (select array_agg(a.job_id || ' ' || a.outcome || ' ' || a.attempt order by a.job_id) from :SCHEMA.attempt a)
+    = '{cancel_incoming2 saturated_cancel 0,cancel_incoming3 saturated_cancel 0,discard2 saturated_discard 0,discard3 saturated_discard 0}',
+    (select jsonb_agg(a) from :SCHEMA.attempt a);
+  assert not exists (select from :SCHEMA.attempt a where a.error <> 'the ceiling of its partition was full');
+  perform :SCHEMA.set_history_policy('discard', 'none');
+  perform pg_temp.put('{"queue": "discard", "id": "silent"}');
+  assert not exists (select from :SCHEMA.admit('w', array['discard'], 10));
+  assert pg_temp.state('silent') = 'archived';
+  assert not exists (select from :SCHEMA.attempt a where a.job_id = 'silent');
+end;
+$test$;
