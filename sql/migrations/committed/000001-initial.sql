@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f76666c55386c51c953739fffb15bae5c01ddb52
+--! Hash: sha1:0aa3988e8bbb31911597ea2c261ca29ae470df00
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4378,7 +4378,7 @@ begin
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
-        else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
+        else least(q.quota + 1, coalesce(nullif(d.deficit, 0), allot.quantum))
       end) as :SCHEMA.lane_start) order by l.place)
     from unnest(allot.lanes) l
     join turn t on t.part = l.part
