@@ -8,6 +8,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- With a quantum one more than the queue may have: that shows whether the capacity has cut the turn short.
   return (
     with quota as (
       select u.queue, allot.capacity as quota from unnest(allot.lanes) u

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:0aa3988e8bbb31911597ea2c261ca29ae470df00
+--! Hash: sha1:0765c4554507239f6eacc497a276f2cfa863b63c
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4361,6 +4361,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- With a quantum one more than the queue may have: that shows whether the capacity has cut the turn short.
   return (
     with quota as (
       select u.queue, allot.capacity as quota from unnest(allot.lanes) u
