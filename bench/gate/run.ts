@@ -1,7 +1,7 @@
 /**
  * What the gate costs: claims of the same rows by a bare `for update skip locked`, by the gate without a policy, and by
- * the gate with one rate class, one ceiling and ten partitions; the gate's claims alone and with their acknowledgements,
- * which is the rate at which a worker gets through no-op jobs. The variants take turns of a few calls, each in a database
+ * the gate with one rate class, one ceiling and ten partitions; the gate's claims alone and with their acknowledgements
+ * as the worker sends them, which is the rate at which it gets through no-op jobs. The variants take turns of a few calls, each in a database
  * of its own, so that the ratios hold on a machine whose speed drifts.
  *
  *   npm run bench:gate [-- --jobs 20000 --batch 100 --rounds 7]
@@ -109,27 +109,24 @@ async function claimAndAck({ name, claim, connection }: Contestant): Promise<Tim
   const began = performance.now();
   const { rows } = await connection.query({ name: "claim", text: claim, values: [batch] });
   const claimed = performance.now();
-  const holders = rows.filter(({ id }) => id !== null).map(toSuccess);
-  if (holders.length !== batch) throw new Error(`${name} claimed ${holders.length} instead of ${batch} jobs`);
+  const held = rows.filter(({ id }) => id !== null);
+  if (held.length !== batch) throw new Error(`${name} claimed ${held.length} instead of ${batch} jobs`);
   const ending = performance.now();
   if (claim === gateClaim) {
     await connection.query({
       name: "ack",
-      text: "select * from headrace.ack_many($1)",
-      values: [JSON.stringify(holders)],
+      text: "select * from headrace.ack_batch($1, $2, $3)",
+      values: [
+        held.map((job) => job["id"]),
+        held.map((job) => job["lease_id"]),
+        held.map((job) => job["fence"]),
+      ],
     });
   } else {
     await connection.query("delete from headrace.job where stage = 1 and state = 'running'");
   }
   return { claim: claimed - began, both: claimed - began + performance.now() - ending };
 }
-
-const toSuccess = (claim: Record<string, unknown>) => ({
-  job_id: claim["id"],
-  lease_id: claim["lease_id"],
-  fence: Number(claim["fence"]),
-  outcome: "success",
-});
 
 /** Jobs per second, round by round. */
 interface Rates {

@@ -53,6 +53,22 @@ cli("tells its version", async () => {
   assert.equal(await headrace(["--version"]), { code: 0, out: `${version}\n`, err: "" });
 });
 
+cli("says what a database's URL looks like, without what it was given", async () => {
+  for (const wrong of ["nonsense", "host=/tmp password=secret", "localhost:5432/app"]) {
+    for (const [args, env, source] of [
+      [["migrate"], { DATABASE_URL: wrong }, "DATABASE_URL"],
+      [["duties", "--once", "--url", wrong], {}, "--url"],
+    ] as const) {
+      const { code, err } = await headrace(args, env);
+      assert.is(code, 2, err);
+      assert.match(err, `${source} must look like postgres://`);
+      assert.not.match(err, wrong);
+    }
+  }
+  const { code } = await headrace(["migrate", "--sql"], { DATABASE_URL: "nonsense" });
+  assert.is(code, 0);
+});
+
 cli("says so where no database was named", async () => {
   const given = { ...process.env };
   Object.assign(process.env, { PGHOST: "127.0.0.1", PGPORT: "1" });

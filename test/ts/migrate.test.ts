@@ -228,7 +228,7 @@ migrations("eight processes at once: one works, the others wait (R-86)", async (
 migrations("a process killed in the middle leaves whole migrations behind (R-89)", async ({ database }) => {
   const { folder, remove } = await migrationFolder([
     ["one", migrationBody(1)],
-    ["two", migrationBody(2, "create table :SCHEMA.half (); select pg_sleep(1.5);")],
+    ["two", migrationBody(2, "create table :SCHEMA.half (); select pg_sleep(3);")],
   ]);
   const program = `import { migrate } from "./src/migrate/index.ts";
     await migrate(${JSON.stringify({ connectionString: database.url, folder })});`;
@@ -478,7 +478,7 @@ async function graphile(folder: string, connectionString: string, more: object =
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !(await condition());) {
+  for (const deadline = Date.now() + 60_000; !(await condition());) {
     if (Date.now() > deadline) throw new Error("did not happen in time");
     await sleep(20);
   }

@@ -1,4 +1,4 @@
-// timeout: 300 s
+// timeout: 900 s
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -70,9 +70,20 @@ packaged("holds what it exports, and the SQL that migrate needs", async () => {
   assert.match(command, /^#!\/usr\/bin\/env node\n/);
 });
 
+packaged("holds the pages that its README names, but for the examples", async () => {
+  const text = await readFile(join(installed, "README.md"), "utf8");
+  const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, target]) => target!);
+  const pages = links.filter((target) => !target.startsWith("examples/"));
+  assert.ok(pages.length > 5);
+  assert.equal(
+    pages.filter((target) => !files.some((file) => file === target || file.startsWith(target))),
+    [],
+  );
+});
+
 packaged("holds nothing else", () => {
   const expected =
-    /^(?:dist\/.+\.(?:js|js\.map|d\.ts)|sql\/(?:functions|migrations\/committed)\/.+\.sql|package\.json|README\.md|LICENSE)$/;
+    /^(?:dist\/.+\.(?:js|js\.map|d\.ts)|sql\/(?:functions|migrations\/committed)\/.+\.sql|docs\/.+\.md|package\.json|(?:CHANGELOG|README)\.md|LICENSE)$/;
   assert.equal(
     files.filter(
       (file) => !expected.test(file) || /\.test\.|(^|\/)(tests?|fixtures)\/|\.snippets/.test(file),

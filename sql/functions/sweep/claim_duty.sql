@@ -16,7 +16,7 @@ begin
   if exists (
       select from :SCHEMA.duty d
       where d.name = claim_duty.name and d.holder <> claim_duty.holder
-        and d.expires_at_ms >= :SCHEMA.now_ms())
+        and :SCHEMA.now_ms() between d.claimed_at_ms and d.expires_at_ms)
   then
     return false;
   end if;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:0765c4554507239f6eacc497a276f2cfa863b63c
+--! Hash: sha1:7c65934431bebdf4aaa47ad146ddddfa0740adca
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -7953,7 +7953,7 @@ begin
   if exists (
       select from :SCHEMA.duty d
       where d.name = claim_duty.name and d.holder <> claim_duty.holder
-        and d.expires_at_ms >= :SCHEMA.now_ms())
+        and :SCHEMA.now_ms() between d.claimed_at_ms and d.expires_at_ms)
   then
     return false;
   end if;

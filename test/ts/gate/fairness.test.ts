@@ -1,3 +1,4 @@
+// timeout: 300 s
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { concurrently } from "../support/concurrently.js";

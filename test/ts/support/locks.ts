@@ -19,7 +19,7 @@ export function backendPid(client: pg.ClientBase): number {
 export async function blocked(
   observer: pg.Pool | pg.ClientBase,
   client: pg.ClientBase,
-  timeoutMs = 5000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   const pid = backendPid(client);
   const deadline = Date.now() + timeoutMs;

@@ -210,7 +210,7 @@ test("a job that is renewed holds its slot for as long as it runs (R-75)", async
     long: async () => (order.push("long begins"), await finished, void order.push("long ends")),
     next: () => void order.push("next begins"),
   };
-  const options = { queues: ["capped"], lease: "500ms", poll: { min: 20, max: 50 } } as const;
+  const options = { queues: ["capped"], lease: "2s", poll: { min: 20, max: 50 } } as const;
   await run(handlers, { ...options, workerId: "w1" });
   await run(handlers, { ...options, workerId: "w2" });
   const [long] = await store.enqueue([{ kind: "long", queue: "capped", payload: {}, ...kept }]);
@@ -218,7 +218,7 @@ test("a job that is renewed holds its slot for as long as it runs (R-75)", async
   const [next] = await store.enqueue([{ kind: "next", queue: "capped", payload: {}, ...kept }]);
   // Four leases and more, with the sweeps at work.
   for (let look = 0; look < 10; look++) {
-    await sleep(250);
+    await sleep(850);
     assert.match(JSON.stringify(await store.explainAdmission(next!.id)), /concurrency/);
   }
   finish();

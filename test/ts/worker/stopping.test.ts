@@ -62,7 +62,7 @@ test("restart drains without limit; terminate afterwards ends that, and is the r
 }) => {
   const one = await run(
     { long: (_: unknown, job) => sleep(3_600_000, undefined, { signal: job.signal }).catch(() => undefined) },
-    { lease: "600ms", shutdownGrace: "100ms" },
+    { lease: "3s", shutdownGrace: "100ms" },
   );
   const id = await put("long");
   await eventually("it runs", () => one.status().running === 1);

@@ -242,6 +242,7 @@ test("acks survive an outage shorter than the lease (R-13)", async ({ client, st
   while (ran.size < 10) await sleep(10);
   await proxy.refuse(true);
   await sleep(2500);
+  for (let tries = 0; tries < 500 && one.status().available; tries++) await sleep(20);
   assert.is(one.status().available, false);
   await proxy.refuse(false);
   for (let tries = 0; tries < 500 && (await store.counts()).byState.completed !== 10; tries++)
