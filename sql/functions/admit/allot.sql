@@ -8,6 +8,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- With a quantum one more than the queue may have: that shows whether the capacity has cut the turn short.
   return (
     with quota as (
       select u.queue, allot.capacity as quota from unnest(allot.lanes) u
@@ -25,7 +26,7 @@ begin
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
-        else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
+        else least(q.quota + 1, coalesce(nullif(d.deficit, 0), allot.quantum))
       end) as :SCHEMA.lane_start) order by l.place)
     from unnest(allot.lanes) l
     join turn t on t.part = l.part

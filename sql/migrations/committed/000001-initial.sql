@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:2da22d53d9d6d5bdfed60cc630ba862c31cd8d60
+--! Hash: sha1:cf4dff17ef7171dc3d93a9f60b3356831f4832f6
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -4361,6 +4361,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  -- With a quantum one more than the queue may have: that shows whether the capacity has cut the turn short.
   return (
     with quota as (
       select u.queue, allot.capacity as quota from unnest(allot.lanes) u
@@ -4378,7 +4379,7 @@ begin
       case
         when q.quota is null or t.place > q.quota then 0
         when allot.quantum is null then ceil(q.quota::numeric / least(t.partitions, q.quota))
-        else least(q.quota, coalesce(nullif(d.deficit, 0), allot.quantum))
+        else least(q.quota + 1, coalesce(nullif(d.deficit, 0), allot.quantum))
       end) as :SCHEMA.lane_start) order by l.place)
     from unnest(allot.lanes) l
     join turn t on t.part = l.part

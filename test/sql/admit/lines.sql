@@ -159,3 +159,21 @@ begin
     select count(*) from unnest(v_served) s group by s), v_served;
 end;
 $test$;
+
+-- test: a turn that is longer than the capacity goes on in the next call
+do $test$
+declare
+  v_served text[] := '{}';
+begin
+  for v_job in 1..5 loop
+    perform pg_temp.put('{"partition_key": "a"}');
+    perform pg_temp.put('{"partition_key": "b"}');
+  end loop;
+  for v_call in 1..4 loop
+    v_served := v_served || array(select partition_key from :SCHEMA.admit('w', array['q'], 1, quantum => 3));
+  end loop;
+  assert v_served = '{a,a,a,b}', v_served;
+  v_served := array(select partition_key from :SCHEMA.admit('w', array['q'], 4, quantum => 3));
+  assert v_served = '{b,b,a,a}', v_served;
+end;
+$test$;
