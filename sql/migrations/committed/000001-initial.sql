@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:cf4dff17ef7171dc3d93a9f60b3356831f4832f6
+--! Hash: sha1:51635c9cfd4f34c090c0d7f524cda2940749829b
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -6611,34 +6611,34 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
-set enable_hashjoin = on
 set enable_seqscan = off
 set jit = off
 set enable_bitmapscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  v_empty bigint[];
-  v_worn bigint[];
-  v_freed text[];
+  v_left boolean;
 begin
-  select array_agg(e.lease_no) filter (where e.jobs = cardinality(l.keys)),
-    array_agg(e.lease_no) filter (where e.jobs < cardinality(l.keys)), array_agg(distinct e.queue)
-  into v_empty, v_worn, v_freed
-  from (
-    select u.lease_no, u.queue, count(*) as jobs
-    from (select unnest(leases) as lease_no, unnest(queues) as queue) u
-    group by u.lease_no, u.queue) e
-  left join :SCHEMA.lease l on l.lease_no = e.lease_no;
-  -- As drop_leases, without a look at the jobs.
-  delete from :SCHEMA.lease l
-  where l.lease_no = any (array(
-    select o.lease_no from :SCHEMA.lease o where o.lease_no = any (v_empty) for update skip locked));
-  if v_worn is not null then
-    perform :SCHEMA.drop_leases(v_worn);
+  -- As drop_leases, without a look at the jobs, where all of a lease have ended at once.
+  with ended as materialized (
+    select u.lease_no, count(*) as jobs
+    from (select unnest(leases) as lease_no) u
+    group by u.lease_no
+  ), gone as (
+    delete from :SCHEMA.lease l
+    where l.lease_no = any (array(
+      select o.lease_no
+      from ended e
+      join :SCHEMA.lease o on o.lease_no = e.lease_no and cardinality(o.keys) = e.jobs
+      for update of o skip locked))
+    returning l.lease_no
+  )
+  select (select count(*) from ended) > (select count(*) from gone) into v_left;
+  if v_left then
+    perform :SCHEMA.drop_leases(leases);
   end if;
   -- Whoever waits for a place may sleep.
-  perform :SCHEMA.wake_workers(v_freed);
+  perform :SCHEMA.wake_workers(queues);
 end;
 $$;
 comment on function :SCHEMA.free_places is
