@@ -60,7 +60,8 @@ begin
         values (v_lease_id, admit_hinted.worker, v_now, v_now + admit_hinted.lease_ms, v_chosen.keys)
         returning lease_no into v_lease_no;
       else
-        v_leases := :SCHEMA.open_leases(v_pass, worker, v_lease_id, v_now, v_now + lease_ms);
+        v_leases := :SCHEMA.open_leases(v_pass.demands, v_pass.own_leases, worker, v_lease_id, v_now,
+          v_now + lease_ms);
       end if;
       -- By their places, which can't change while they are locked: that saves a descent into the index. The
       -- plan is held to a loop over them, so the rows come back in the order chosen.

@@ -9,12 +9,9 @@ set jit = off
 as $$
 begin
   return exists (
-    select from unnest(queues) q(queue)
-    cross join lateral (
-      select from :SCHEMA.queue_minute m
-      where m.queue = q.queue and m.minute_ms >= held_back_lately.at_ms - 120000
-        and m.refused ?| array['rate_class', 'concurrency_limit']
-      limit 1) m);
+    select from :SCHEMA.queue_minute m
+    where m.queue = any (queues) and m.minute_ms >= held_back_lately.at_ms - 120000
+      and m.refused ?| array['rate_class', 'concurrency_limit']);
 end;
 $$;
 comment on function :SCHEMA.held_back_lately is

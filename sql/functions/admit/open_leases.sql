@@ -1,5 +1,5 @@
 create or replace function :SCHEMA.open_leases(
-  pass :SCHEMA.gate_pass, worker text, lease_id text, at_ms bigint, expires_at_ms bigint
+  demands :SCHEMA.demand[], own_leases text[], worker text, lease_id text, at_ms bigint, expires_at_ms bigint
 )
 returns bigint[]
 language plpgsql
@@ -15,15 +15,15 @@ begin
   with opened as (
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
     select open_leases.lease_id, open_leases.worker,
-      case when d.queue = any (pass.own_leases) then d.queue end,
-      case when d.queue = any (pass.own_leases) then d.partition_key end,
+      case when d.queue = any (open_leases.own_leases) then d.queue end,
+      case when d.queue = any (open_leases.own_leases) then d.partition_key end,
       open_leases.at_ms, open_leases.expires_at_ms, d.keys
-    from unnest(pass.demands) d
+    from unnest(demands) d
     returning lease.lease_no
   )
   select array_agg(o.lease_no order by o.lease_no) into v_numbers from opened o;
   for v_at in 1 .. cardinality(v_numbers) loop
-    v_leases[pass.demands[v_at].lane] := v_numbers[v_at];
+    v_leases[demands[v_at].lane] := v_numbers[v_at];
   end loop;
   return v_leases;
 end;

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:51635c9cfd4f34c090c0d7f524cda2940749829b
+--! Hash: sha1:b29bff1cf9d87f31f6fc43a3288f3df3eb5ee11d
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3647,7 +3647,8 @@ begin
         values (v_lease_id, admit_hinted.worker, v_now, v_now + admit_hinted.lease_ms, v_chosen.keys)
         returning lease_no into v_lease_no;
       else
-        v_leases := :SCHEMA.open_leases(v_pass, worker, v_lease_id, v_now, v_now + lease_ms);
+        v_leases := :SCHEMA.open_leases(v_pass.demands, v_pass.own_leases, worker, v_lease_id, v_now,
+          v_now + lease_ms);
       end if;
       -- By their places, which can't change while they are locked: that saves a descent into the index. The
       -- plan is held to a loop over them, so the rows come back in the order chosen.
@@ -4072,7 +4073,7 @@ revoke all on function :SCHEMA.sum_demands from public;
 --! EndIncluded admit/sum_demands.sql
 --! Included admit/open_leases.sql
 create or replace function :SCHEMA.open_leases(
-  pass :SCHEMA.gate_pass, worker text, lease_id text, at_ms bigint, expires_at_ms bigint
+  demands :SCHEMA.demand[], own_leases text[], worker text, lease_id text, at_ms bigint, expires_at_ms bigint
 )
 returns bigint[]
 language plpgsql
@@ -4088,15 +4089,15 @@ begin
   with opened as (
     insert into :SCHEMA.lease (lease_id, worker, queue, partition_key, claimed_at_ms, expires_at_ms, keys)
     select open_leases.lease_id, open_leases.worker,
-      case when d.queue = any (pass.own_leases) then d.queue end,
-      case when d.queue = any (pass.own_leases) then d.partition_key end,
+      case when d.queue = any (open_leases.own_leases) then d.queue end,
+      case when d.queue = any (open_leases.own_leases) then d.partition_key end,
       open_leases.at_ms, open_leases.expires_at_ms, d.keys
-    from unnest(pass.demands) d
+    from unnest(demands) d
     returning lease.lease_no
   )
   select array_agg(o.lease_no order by o.lease_no) into v_numbers from opened o;
   for v_at in 1 .. cardinality(v_numbers) loop
-    v_leases[pass.demands[v_at].lane] := v_numbers[v_at];
+    v_leases[demands[v_at].lane] := v_numbers[v_at];
   end loop;
   return v_leases;
 end;
@@ -4449,6 +4450,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
 set jit = off
 as $$
 declare
@@ -5594,12 +5596,9 @@ set jit = off
 as $$
 begin
   return exists (
-    select from unnest(queues) q(queue)
-    cross join lateral (
-      select from :SCHEMA.queue_minute m
-      where m.queue = q.queue and m.minute_ms >= held_back_lately.at_ms - 120000
-        and m.refused ?| array['rate_class', 'concurrency_limit']
-      limit 1) m);
+    select from :SCHEMA.queue_minute m
+    where m.queue = any (queues) and m.minute_ms >= held_back_lately.at_ms - 120000
+      and m.refused ?| array['rate_class', 'concurrency_limit']);
 end;
 $$;
 comment on function :SCHEMA.held_back_lately is
