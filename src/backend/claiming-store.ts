@@ -57,6 +57,7 @@ export class ClaimingStore extends PgStore {
       refused: hint?.refused ?? {},
       nextDueMs: hint?.nextDueMs ?? null,
       storeNowMs: hint?.storeNowMs ?? Date.now(),
+      asleep: Boolean(hint?.expiresAtMs),
     });
   }
 

@@ -63,6 +63,7 @@ export abstract class AdmitRoom extends TextCaller {
       refused: maybe(hint[at.refused], parseCounts) ?? {},
       nextDueMs: maybe(hint[at.next_due_ms], Number),
       storeNowMs: maybe(hint[at.store_now_ms], Number) ?? Date.now(),
+      asleep: typeof hint[at.expires_at_ms] === "string",
     });
   }
 }

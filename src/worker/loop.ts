@@ -174,7 +174,7 @@ export class ClaimLoop {
       refused: admission.refused,
       durationMs: monotonicMs() - sentAt,
     });
-    if (endsSleep(admission.length, capacity)) this.#declaredUntil = 0;
+    if (!admission.asleep) this.#declaredUntil = 0;
     if (admission.length > 0) {
       this.#fruitless = -1;
       accept(admission, {
@@ -225,10 +225,6 @@ export class ClaimLoop {
     );
   }
 }
-
-/** Whether the store takes a worker for awake that has claimed so many; `admit_hinted` has the same rule. */
-const endsSleep = (claimed: number, capacity: number): boolean =>
-  claimed > 1 || (claimed === 1 && capacity === 1);
 
 interface Round {
   readonly claimed: number;

@@ -26,11 +26,14 @@ begin
   where l.no = any (v_mine);
   -- A second row of a line has brought it to the front (open_lanes); that was its purpose.
   delete from :SCHEMA.lane l
-  using :SCHEMA.lane first
-  where first.no = any (v_mine) and not first.dying
-    and l.queue = first.queue and l.partition_key = first.partition_key
-    and l.sticky_worker = first.sticky_worker
-    and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no;
+  where l.no = any (array(
+    select o.no
+    from :SCHEMA.lane first
+    join :SCHEMA.lane o on o.queue = first.queue and o.partition_key = first.partition_key
+      and o.sticky_worker = first.sticky_worker
+      and o.class_key = first.class_key and o.priority = first.priority and o.no > first.no
+    where first.no = any (v_mine) and not first.dying
+    for update of o skip locked));
 end;
 $$;
 comment on function :SCHEMA.serve_lanes is

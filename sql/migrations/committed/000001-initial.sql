@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:b29bff1cf9d87f31f6fc43a3288f3df3eb5ee11d
+--! Hash: sha1:594810e6ecc7deb896f23a5914bd3fd96f6e3a51
 --! Message: initial
 
 -- The tables, then the functions. :SCHEMA is the quoted name of the installed schema,
@@ -3603,7 +3603,7 @@ declare
   v_queues text[];
   v_flags :SCHEMA.gate_flags;
   v_paused boolean;
-  v_asleep boolean;
+  v_asleep_until bigint;
   v_pass :SCHEMA.gate_pass;
   v_chosen :SCHEMA.batch;
   v_hint :SCHEMA.claim;
@@ -3619,9 +3619,9 @@ begin
       select from :SCHEMA.concurrency_limit m where m.queue = any (v_queues)),
     exists (select from :SCHEMA.quarantine), (select c.offset_ms from :SCHEMA.test_clock c),
     exists (select from :SCHEMA.queue p where p.queue = any (v_queues) and p.paused),
-    exists (select from :SCHEMA.sleeper s where s.worker = admit_hinted.worker)
+    (select s.until_ms from :SCHEMA.sleeper s where s.worker = admit_hinted.worker)
   into v_flags.classes, v_flags.ceilings, v_flags.quarantine, v_flags.offset_ms, v_paused,
-    v_asleep;
+    v_asleep_until;
   if v_paused then
     v_queues := array(
       select q.queue from unnest(v_queues) q(queue)
@@ -3677,14 +3677,17 @@ begin
       perform :SCHEMA.after_claim(v_pass, v_now);
     end if;
     -- One job alone does not keep a worker busy that has room for more: it would only declare again.
-    if v_asleep and (cardinality(v_chosen.keys) > 1 or cardinality(v_chosen.keys) = capacity) then
+    if v_asleep_until is not null and (cardinality(v_chosen.keys) > 1
+      or cardinality(v_chosen.keys) = capacity) then
       delete from :SCHEMA.sleeper s where s.worker = admit_hinted.worker;
+      v_asleep_until := null;
     end if;
     if v_pass.refusals <> '{}' then
       v_hint.refused := :SCHEMA.count_refusals(v_pass.refusals, v_now);
     end if;
     v_hint.next_due_ms := least(v_hint.next_due_ms, v_pass.ready_ms);
   end if;
+  v_hint.expires_at_ms := v_asleep_until;
   v_hint.store_now_ms := v_now;
   return next v_hint;
 end;
@@ -3693,9 +3696,10 @@ comment on function :SCHEMA.admit_hinted is
   'What admit does, for drivers: the claims, and behind them one row without an id that tells in refused how '
   'many candidates were held back for which reason, and in next_due_ms when the next waiting job falls due '
   'or a rate class that held jobs back has a token again (null: nothing waits for a time), by the clock that '
-  'store_now_ms tells. The claims have state, fence and lease written in one statement; the job of a tick '
-  'has two headers more, which say of which schedule and tick. job_id: claim only this job, by the same '
-  'policies but without its turn; no claim where it can''t run now. Errors: HR007.';
+  'store_now_ms tells; in expires_at_ms, until when the worker''s declaration of sleep stands (null: it does '
+  'not). The claims have state, fence and lease written in one statement; the job of a tick has two headers '
+  'more, which say of which schedule and tick. job_id: claim only this job, by the same policies but without '
+  'its turn; no claim where it can''t run now. Errors: HR007.';
 revoke all on function :SCHEMA.admit_hinted from public;
 --! EndIncluded admit/admit_hinted.sql
 --! Included admit/advance_lane.sql
@@ -5445,11 +5449,14 @@ begin
   where l.no = any (v_mine);
   -- A second row of a line has brought it to the front (open_lanes); that was its purpose.
   delete from :SCHEMA.lane l
-  using :SCHEMA.lane first
-  where first.no = any (v_mine) and not first.dying
-    and l.queue = first.queue and l.partition_key = first.partition_key
-    and l.sticky_worker = first.sticky_worker
-    and l.class_key = first.class_key and l.priority = first.priority and l.no > first.no;
+  where l.no = any (array(
+    select o.no
+    from :SCHEMA.lane first
+    join :SCHEMA.lane o on o.queue = first.queue and o.partition_key = first.partition_key
+      and o.sticky_worker = first.sticky_worker
+      and o.class_key = first.class_key and o.priority = first.priority and o.no > first.no
+    where first.no = any (v_mine) and not first.dying
+    for update of o skip locked));
 end;
 $$;
 comment on function :SCHEMA.serve_lanes is

@@ -59,4 +59,6 @@ export interface AdmitAnswer extends Array<Claim> {
   readonly nextDueMs: number | null;
   /** The store's clock when it answered. */
   readonly storeNowMs: number;
+  /** Whether a declaration of sleep of this worker still stands. @defaultValue false */
+  readonly asleep?: boolean;
 }

@@ -78,6 +78,7 @@ wakeups(
       const claims = await store.admit({ worker: "dozer", queues: [queue], capacity });
       assert.is(claims.length, Math.min(jobs, capacity));
       const rows = await database.query("select from :SCHEMA.sleeper where worker = 'dozer'");
+      assert.is(claims.asleep, rows.length === 1);
       return rows.length === 1;
     };
     assert.ok(await asleep(0, 4));

@@ -177,7 +177,7 @@ loops("a sleeper is declared before the last look, and a wake-up ends the sleep"
   const { loop, asked } = looping(
     () => {
       order.push("admit");
-      return answer([]);
+      return answer([], { asleep: order.includes("declare") });
     },
     {
       ...rarely,
@@ -208,20 +208,31 @@ interface Sleeping extends Watched {
   readonly wake: () => void;
 }
 
-/** A loop that is asked for so many jobs, admission by admission, and sleeps until it is woken. */
-async function sleeping(claims: readonly number[], capacity: number): Promise<Sleeping> {
+/**
+ * A loop that is asked for so many jobs, admission by admission, and sleeps until it is woken; the store takes it for awake
+ * from the admission of that number on, until it declares again.
+ */
+async function sleeping(claims: readonly number[], capacity: number, endedBy?: number): Promise<Sleeping> {
   const order: string[] = [];
+  let asleep = false;
   let wake = (): void => undefined;
   const watched = looping(
     (call) => {
       order.push("admit");
-      return answer(Array.from({ length: claims[call - 1] ?? 0 }, (_, at) => `job ${call} ${at}`));
+      if (call === endedBy) asleep = false;
+      return answer(
+        Array.from({ length: claims[call - 1] ?? 0 }, (_, at) => `job ${call} ${at}`),
+        { asleep },
+      );
     },
     {
       ...rarely,
       freeSlots: () => capacity,
       wakeups: {
-        declareSleep: async () => void order.push("declare"),
+        async declareSleep() {
+          order.push("declare");
+          asleep = true;
+        },
         wait: (_timeout, signal) =>
           new Promise((resolve) => {
             order.push("sleep");
@@ -235,13 +246,14 @@ async function sleeping(claims: readonly number[], capacity: number): Promise<Sl
   return { ...watched, order, wake: () => wake() };
 }
 
-for (const [what, claimed, capacity, then] of [
-  ["one job leaves it declared asleep", 1, 4, ["admit", "admit", "sleep"]],
-  ["several jobs end its declaration", 2, 4, ["admit", "declare", "admit", "sleep"]],
-  ["all that it may claim ends its declaration", 1, 1, ["admit", "admit", "declare", "admit", "sleep"]],
+for (const [what, claimed, capacity, endedBy, then] of [
+  ["a claim may leave it declared asleep", 1, 4, undefined, ["admit", "admit", "sleep"]],
+  ["a claim that ends its declaration", 2, 4, 3, ["admit", "declare", "admit", "sleep"]],
+  ["one that takes all it may", 1, 1, 3, ["admit", "admit", "declare", "admit", "sleep"]],
+  ["a declaration that is gone by itself", 0, 4, 3, ["admit", "declare", "admit", "sleep"]],
 ] as const) {
   loops(what, async () => {
-    const { loop, order, wake } = await sleeping([0, 0, claimed], capacity);
+    const { loop, order, wake } = await sleeping([0, 0, claimed], capacity, endedBy);
     const before = order.length;
     wake();
     await eventually("sleeps again", () => order.slice(before).includes("sleep"));
